@@ -1,0 +1,3 @@
+"""Queueing theory for LLM serving: laws, queues, step times, predictions."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Probability laws: describe, fit and sample."""
+
+from __future__ import annotations

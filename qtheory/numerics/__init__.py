@@ -1,0 +1,3 @@
+"""Numerical methods: Markov chains, transform inversion, root finding."""
+
+from __future__ import annotations

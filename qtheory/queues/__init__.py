@@ -1,0 +1,3 @@
+"""Classical queueing models, one a file; no word about language models here."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Hardware: presets as data, with a source for each value."""
+
+from __future__ import annotations

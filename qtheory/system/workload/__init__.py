@@ -1,0 +1,3 @@
+"""Who asks for what and when: requests, arrivals, lengths, profiles, readers of traces."""
+
+from __future__ import annotations

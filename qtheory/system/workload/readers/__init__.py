@@ -1,0 +1,3 @@
+"""Readers of public trace formats, one format a file."""
+
+from __future__ import annotations

@@ -1,0 +1,122 @@
+"""Requests, as columns: what clients send, known before anything is served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtheory.basics.errors import ConfigError
+
+__all__ = ["Request", "Requests"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Request(NamedTuple):
+    """One row of `Requests`; a deadline that is not set is infinite."""
+
+    position: int
+    arrival_s: float
+    prompt_tokens: int
+    output_tokens: int
+    max_output_tokens: int
+    predicted_output_tokens: float
+    priority: int
+    client: int
+    ttft_slo_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Requests:
+    """Requests in order of arrival, one array a property, all of shape (n,).
+
+    Parameters
+    ----------
+    arrival_s : array of float
+        Seconds after the start, >= 0, non-decreasing.
+    prompt_tokens, output_tokens : array of int
+        Tokens of the prompt and tokens really produced, >= 1.
+    max_output_tokens : array of int, optional
+        What the engine may assume of the output length (default: ``output_tokens``).
+    predicted_output_tokens : array of float, optional
+        What a predictor says of the output length (default: ``output_tokens``).
+    priority : array of int, optional
+        Smaller is more important (default 0).
+    client : array of int, optional
+        Tenant number (default 0).
+    ttft_slo_s : array of float, optional
+        First-token limit used by deadline schedulers, seconds after arrival (default: infinite).
+
+    Raises
+    ------
+    ConfigError
+        If lengths differ, times are unsorted or not finite, or a length is below one token.
+
+    Examples
+    --------
+    >>> requests = Requests(arrival_s=[0.0, 1.5], prompt_tokens=[100, 20], output_tokens=[5, 1])
+    >>> len(requests), requests.row(1).prompt_tokens
+    (2, 20)
+    """
+
+    arrival_s: Floats
+    prompt_tokens: Ints
+    output_tokens: Ints
+    max_output_tokens: Ints | None = None
+    predicted_output_tokens: Floats | None = None
+    priority: Ints | None = None
+    client: Ints | None = None
+    ttft_slo_s: Floats | None = None
+
+    def __post_init__(self) -> None:
+        floats = {"arrival_s", "predicted_output_tokens", "ttft_slo_s"}
+        n = len(self.arrival_s)
+        for field in fields(self):
+            column = getattr(self, field.name)
+            if column is None:
+                continue
+            array = np.asarray(column, dtype=np.float64 if field.name in floats else np.int64)
+            if array.shape != (n,):
+                raise ConfigError(f"{field.name}: shape {array.shape}, but there are {n} arrivals")
+            object.__setattr__(self, field.name, array)
+        if n and not np.all(np.isfinite(self.arrival_s)):
+            raise ConfigError(f"arrival_s: row {int(np.argmin(np.isfinite(self.arrival_s)))} is not finite")
+        if n and self.arrival_s[0] < 0:
+            raise ConfigError(f"arrival_s: {self.arrival_s[0]:g} is before the start; times must be >= 0")
+        if np.any(np.diff(self.arrival_s) < 0):
+            row = int(np.argmax(np.diff(self.arrival_s) < 0)) + 1
+            raise ConfigError(f"arrival_s: row {row} is earlier than the row before it; sort by time")
+        for name in ("prompt_tokens", "output_tokens", "max_output_tokens"):
+            column = getattr(self, name)
+            if column is not None and n and column.min() < 1:
+                raise ConfigError(f"{name}: {column.min()} in row {int(column.argmin())} must be >= 1")
+
+    def __len__(self) -> int:
+        return len(self.arrival_s)
+
+    def row(self, index: int) -> Request:
+        """The request at ``index``, with defaults filled in."""
+        output = int(self.output_tokens[index])
+
+        def value(column: Floats | Ints | None, default: float) -> float:
+            return default if column is None else float(column[index])
+
+        return Request(
+            position=index,
+            arrival_s=float(self.arrival_s[index]),
+            prompt_tokens=int(self.prompt_tokens[index]),
+            output_tokens=output,
+            max_output_tokens=int(value(self.max_output_tokens, output)),
+            predicted_output_tokens=value(self.predicted_output_tokens, output),
+            priority=int(value(self.priority, 0)),
+            client=int(value(self.client, 0)),
+            ttft_slo_s=value(self.ttft_slo_s, np.inf),
+        )
+
+    def __iter__(self) -> Iterator[Request]:
+        return (self.row(index) for index in range(len(self)))

@@ -1,0 +1,3 @@
+"""Discrete-event simulation of an LLM serving engine: scheduler, paged KV memory, clock."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Paged KV memory."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Scheduling policies, one a file."""
+
+from __future__ import annotations

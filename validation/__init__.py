@@ -1,0 +1,3 @@
+"""Where theory, simulation and measurement meet."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""The command `sched-sim`, one command a file."""
+
+from __future__ import annotations
