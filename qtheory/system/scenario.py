@@ -1,0 +1,141 @@
+"""A scenario: everything a person says about one question, as flat plain data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from qtheory.basics import checks
+
+__all__ = ["Scenario"]
+
+
+def _say(default: Any, text: str) -> Any:
+    return field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Hardware, model, scheduler, load and limits by name; None means that the rule in the help applies.
+
+    Field names are the keys of a scenario file and, with dashes, the flags of the command line; the help of a
+    field is its ``metadata["help"]``. Names and ranges are checked in full by `build`.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of its range or two fields contradict each other.
+
+    Examples
+    --------
+    >>> Scenario(hardware="rtx3050", workload="rag").max_seqs
+    128
+    """
+
+    hardware: str = _say("a100", "accelerator: a preset name, or a TOML or JSON file")
+    tp: int = _say(1, "accelerators in one replica (tensor parallelism)")
+    model: str | None = _say(
+        None,
+        "model: a preset name, a Hugging Face config.json, or a TOML file [the largest dense Qwen2.5 whose "
+        "16-bit weights fill at most a quarter of the accelerator's memory]",
+    )
+    weights: str = _say("bf16", "precision of the weights: fp16, bf16, fp8, int8, fp4, int4")
+    kv_dtype: str = _say("bf16", "precision of the KV cache: fp16, bf16, fp8, int8")
+    step_time: str = _say(
+        "roofline",
+        "seconds of a step: roofline, linear(base_s=..,per_token_s=..,per_context_token_s=..), or the "
+        "file of a table",
+    )
+    mfu_frac: float | None = _say(None, "share of the peak FLOP/s that is reached [hardware preset]")
+    mbu_frac: float | None = _say(None, "share of the peak bandwidth that is reached [hardware preset]")
+    overhead_per_step_s: float | None = _say(None, "host time of a step, seconds [hardware preset]")
+    overhead_per_layer_s: float | None = _say(None, "launch time of a layer, seconds [hardware preset]")
+
+    scheduler: str = _say("chunked", "scheduler")
+    budget_tokens: int | None = _say(
+        None,
+        "tokens a step [chunked prefill: hardware preset, 512 on small cards, else 2048; whole prompts: the "
+        "context length]",
+    )
+    max_seqs: int = _say(128, "running requests at most")
+    max_model_len_tokens: int | None = _say(
+        None, "longest prompt plus output, tokens [the model's context, at most what the KV memory holds]"
+    )
+    long_prefill_threshold_tokens: int | None = _say(
+        None, "prompt tokens of one request in a step at most, 0: no such limit [0]"
+    )
+    admission: str | None = _say(
+        None, "blocks that must be free to admit: full_prompt, first_chunk, no_evict [full_prompt]"
+    )
+    watermark_frac: float | None = _say(None, "share of the blocks that stays free when admitting [0]")
+    append_rule: str | None = _say(None, "free blocks a decode must find: exact, conservative [exact]")
+    victim: str | None = _say(
+        None, "who is preempted: last_admitted, lowest_priority, fewest_output [last_admitted]"
+    )
+    shed: str | None = _say(
+        None, "what slo does with a request that will be late: reject, demote, none [reject]"
+    )
+
+    kv_blocks: int | None = _say(None, "KV blocks, as in the engine's log [computed from memory and model]")
+    memory_frac: float = _say(0.9, "share of the accelerator's memory that the engine may use")
+    block_tokens: int = _say(16, "tokens of a KV block")
+
+    workload: str = _say("chat", "profile: chat, rag, code, summarize, reasoning")
+    lengths: str | None = _say(None, "file of prompt and output lengths to draw from [the profile's]")
+    prompt: str | None = _say(
+        None, "law of the prompt length, as in 'lognormal(mean=1000,cv=0.8)' [the profile's]"
+    )
+    output: str | None = _say(None, "law of the output length [the profile's]")
+    correlation: float | None = _say(
+        None, "rank correlation of prompt and output length, -1 to 1 [the profile's; 0 with laws given]"
+    )
+    arrivals: str = _say(
+        "poisson", "arrivals: poisson, gamma(cv=2), constant, closed(concurrency=64,think_s=0)"
+    )
+    rate_rps: float | None = _say(None, "arrival rate, requests per second [the profile's]")
+    duration_s: float | None = _say(None, "seconds in which requests arrive [120, unless requests is given]")
+    requests: int | None = _say(None, "number of requests, instead of a duration")
+    trace: str | None = _say(None, "trace to replay instead of a workload: Azure CSV or plain CSV, .gz too")
+    speed: float = _say(1.0, "factor by which the trace is replayed faster")
+    client_cap: int = _say(0, "requests in flight at the client at most, 0: no cap")
+    stop_s: float | None = _say(None, "stop the clock here; the rest is unfinished [run until all is served]")
+
+    ttft_slo_s: float | None = _say(None, "longest time to first token, seconds; inf: none [the profile's]")
+    tpot_slo_s: float | None = _say(None, "longest time per output token, seconds; inf: none [the profile's]")
+    e2e_slo_s: float | None = _say(None, "longest time to the last token, seconds; inf: none [none]")
+
+    seed: int = _say(0, "seed of all random numbers")
+
+    def __post_init__(self) -> None:
+        for name in ("tp", "max_seqs", "block_tokens"):
+            checks.integer(**{name: getattr(self, name)})
+        for name in ("budget_tokens", "max_model_len_tokens", "kv_blocks", "requests"):
+            if getattr(self, name) is not None:
+                checks.integer(**{name: getattr(self, name)})
+        for name in ("client_cap", "seed"):
+            checks.at_least(0, **{name: getattr(self, name)})
+        if self.long_prefill_threshold_tokens is not None:
+            checks.at_least(0, long_prefill_threshold_tokens=self.long_prefill_threshold_tokens)
+        checks.positive(speed=self.speed)
+        for name in ("rate_rps", "duration_s", "stop_s"):
+            if getattr(self, name) is not None:
+                checks.positive(**{name: getattr(self, name)})
+        for name in ("overhead_per_step_s", "overhead_per_layer_s", "watermark_frac"):
+            if getattr(self, name) is not None:
+                checks.non_negative(**{name: getattr(self, name)})
+        for name in ("mfu_frac", "mbu_frac"):
+            if getattr(self, name) is not None:
+                checks.fraction(**{name: getattr(self, name)})
+        checks.fraction(memory_frac=self.memory_frac)
+        for name in ("ttft_slo_s", "tpot_slo_s", "e2e_slo_s"):
+            if getattr(self, name) not in (None, math.inf):
+                checks.positive(**{name: getattr(self, name)})
+
+    def changed(self) -> dict[str, Any]:
+        """The fields that differ from their defaults: what has to be said to get this scenario again."""
+        return {
+            item.name: getattr(self, item.name)
+            for item in fields(self)
+            if getattr(self, item.name) != item.default
+        }
