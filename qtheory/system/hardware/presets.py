@@ -1,0 +1,78 @@
+"""Accelerators by name or from a file."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from qtheory.system.specfile import build, folded, names_a_file, read_mapping, unknown_name
+
+from .hardware import Hardware
+
+__all__ = ["find_hardware", "hardware_names"]
+
+
+@cache
+def _table() -> dict[str, dict[str, Any]]:
+    """Preset values by name, defaults filled in."""
+    content = resources.files(__package__).joinpath("presets.toml").read_text(encoding="utf-8")
+    table: dict[str, dict[str, Any]] = tomllib.loads(content)
+    defaults = table.pop("defaults")
+    return {name: defaults | values for name, values in table.items()}
+
+
+@cache
+def _names_by_spelling() -> dict[str, str]:
+    spellings = {folded(alias): name for name, values in _table().items() for alias in values["aliases"]}
+    return spellings | {folded(name): name for name in _table()}
+
+
+def hardware_names() -> list[str]:
+    """Names of all presets, in the order of the file.
+
+    Examples
+    --------
+    >>> hardware_names()[:2]
+    ['rtx3050', 'rtx3050-8gb']
+    """
+    return list(_table())
+
+
+@cache
+def _preset(name: str) -> Hardware:
+    values = {key: value for key, value in _table()[name].items() if key not in ("aliases", "label")}
+    return build(Hardware, values | {"name": name}, f"preset {name}")
+
+
+def find_hardware(name_or_path: str | Path) -> Hardware:
+    """The preset of this name, or the accelerator described in this TOML or JSON file.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        A name such as ``h100``, a spelling such as ``NVIDIA A100-SXM4-80GB`` (case, spaces, dashes and
+        underscores do not matter), or a file with the fields of `Hardware`. A bare name means the usual
+        variant.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such preset or file, or the file does not describe an accelerator.
+
+    Examples
+    --------
+    >>> find_hardware("A100 80GB SXM").name, find_hardware("rtx3050").budget_tokens
+    ('a100', 512)
+    """
+    name = str(name_or_path)
+    known = _names_by_spelling().get(folded(name))
+    if known is not None and not isinstance(name_or_path, Path):
+        return _preset(known)
+    if isinstance(name_or_path, Path) or names_a_file(name):
+        path = Path(name_or_path)
+        values = read_mapping(path)
+        return build(Hardware, {"name": path.stem} | values, str(path))
+    raise unknown_name("hardware", name, hardware_names())

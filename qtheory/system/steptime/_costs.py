@@ -1,0 +1,113 @@
+"""Seconds per unit of load, from the figures of an accelerator and the shapes of a model."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from qtheory.system.hardware import Hardware
+from qtheory.system.models import WEIGHT_BYTES, ModelSpec, kv_bytes_each, weight_bytes_each
+
+__all__ = ["NO_LIMIT", "Costs", "costs"]
+
+NO_LIMIT = 1e18  # tokens; a window that is never reached
+
+
+class Costs(NamedTuple):
+    """What a step is made of, on each of the accelerators of a replica; seconds unless said otherwise.
+
+    Attributes
+    ----------
+    fixed
+        Every step: host, launches, latency of collectives.
+    linear_compute, linear_read, linear_write
+        Block weights: each computed token; reading them once; writing keys and values of a token.
+    expert_compute, expert_read, expert_miss
+        Routed experts: each computed token; reading all of them; share of them that a token misses.
+    head_compute, head_read
+        Output head: each sampled token; reading it once.
+    decode_full, decode_short, state
+        Each token attended to by a decode, in full and in local layers; recurrent state of a decode.
+    prompt_full, prompt_short, prompt_expand
+        Each (prompt token, attended token) pair in full and local layers; each cached latent to be expanded.
+    prompt_read_full, prompt_read_short
+        Each token whose keys and values a chunk reads.
+    link
+        Collectives, each computed token.
+    window, top_k
+        Tokens: most that local and other layers attend to.
+    """
+
+    fixed: float
+    linear_compute: float
+    linear_read: float
+    linear_write: float
+    expert_compute: float
+    expert_read: float
+    expert_miss: float
+    head_compute: float
+    head_read: float
+    decode_full: float
+    decode_short: float
+    state: float
+    prompt_full: float
+    prompt_short: float
+    prompt_expand: float
+    prompt_read_full: float
+    prompt_read_short: float
+    link: float
+    window: float
+    top_k: float
+
+
+def costs(hardware: Hardware, model: ModelSpec, tp: int, weights: str, kv_dtype: str) -> Costs:
+    """The costs of one step of ``model`` on ``tp`` accelerators."""
+    flops_s = 1 / (hardware.flops_per_s("bf16") * hardware.mfu_frac * tp)  # seconds for an operation
+    read_s = 1 / (hardware.bandwidth_bytes_per_s * hardware.mbu_frac * tp)  # seconds for a byte of weights
+    shards = model.kv_shards(tp)
+    kv_s = kv_bytes_each(kv_dtype) / (hardware.bandwidth_bytes_per_s * hardware.attention_mbu_frac * shards)
+    full, short = model.full_layers, model.short_layers
+    return Costs(
+        **_weight_costs(hardware, model, tp, weights),
+        linear_write=model.kv_bytes_per_token(kv_dtype) / model.kv_shards(tp) * tp * read_s,
+        head_compute=model.head_flops_per_token * flops_s,
+        head_read=model.head_params * WEIGHT_BYTES["bf16"] * read_s,
+        decode_full=full * max(model.decode_attention_flops * flops_s, model.full_kv_width * kv_s),
+        decode_short=short * max(model.decode_attention_flops * flops_s, model.short_kv_width * kv_s),
+        state=2 * model.state_bytes * read_s,
+        prompt_full=full * model.prefill_attention_flops * flops_s,
+        prompt_short=short * model.prefill_attention_flops * flops_s,
+        prompt_expand=model.attention_layers * model.expand_flops_per_token * flops_s,
+        prompt_read_full=full * model.full_kv_width * kv_s,
+        prompt_read_short=short * model.short_kv_width * kv_s,
+        window=float(model.sliding_window) if short else NO_LIMIT,
+        top_k=float(model.sparse_top_k or NO_LIMIT),
+        **_link_costs(hardware, model, tp),
+    )
+
+
+def _weight_costs(hardware: Hardware, model: ModelSpec, tp: int, weights: str) -> dict[str, float]:
+    """Costs of block weights and routed experts."""
+    linear = model.linear_format(weights)
+    read_s = 1 / (hardware.bandwidth_bytes_per_s * hardware.mbu_frac * tp)
+    linear_s = 1 / (hardware.flops_per_s(linear) * hardware.mfu_frac * tp)
+    expert_s = 1 / (hardware.flops_per_s(weights) * hardware.mfu_frac * tp)
+    experts = model.moe_layers * model.expert_params
+    return {
+        "linear_compute": 2 * model.linear_params * linear_s,
+        "linear_read": model.linear_params * weight_bytes_each(linear) * read_s,
+        "expert_compute": 2 * model.experts_top_k * experts * expert_s,
+        "expert_read": model.experts * experts * weight_bytes_each(weights) * read_s,
+        "expert_miss": 1 - model.experts_top_k / model.experts if model.experts else 0.0,
+    }
+
+
+def _link_costs(hardware: Hardware, model: ModelSpec, tp: int) -> dict[str, float]:
+    """Fixed costs, and those of two ring all-reduces a layer on 16-bit activations."""
+    fixed = hardware.overhead_per_step_s + model.layers * hardware.overhead_per_layer_s
+    if tp == 1:
+        return {"fixed": fixed, "link": 0.0}
+    sent_bytes = 2 * (tp - 1) / tp * model.hidden * 2  # by each accelerator, for one token and all-reduce
+    return {
+        "fixed": fixed + 2 * model.layers * hardware.link_latency_s,
+        "link": 2 * model.layers * sent_bytes / (hardware.link_bytes_per_s * hardware.link_frac),
+    }

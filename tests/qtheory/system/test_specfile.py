@@ -1,0 +1,101 @@
+"""Specifications from files: what is read, and what is refused in one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from qtheory.basics.errors import ConfigError
+from qtheory.system.specfile import build, folded, number_between, read_mapping, unknown_name, whole_between
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thing:
+    size: int
+    colour: str = "red"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.toml", b"size = 3\ncolour = 'blue'\n"),
+        ("a.toml", b"\xef\xbb\xbfsize = 3\r\ncolour = 'blue'\r\n"),
+        ("a.json", b'{"size": 3, "colour": "blue"}'),
+        ("a.JSON", b'\xef\xbb\xbf{\r\n"size": 3,\r\n"colour": "blue"\r\n}'),
+    ],
+)
+def test_toml_and_json_are_read_whatever_the_line_ends(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert build(Thing, read_mapping(path), "here") == Thing(size=3, colour="blue")
+
+
+def test_a_folder_stands_for_its_config_json(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"size": 3}')
+    assert read_mapping(tmp_path) == {"size": 3}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.toml", b"size = ", "not valid TOML"),
+        ("a.json", b'{"size": 3', "not valid JSON"),
+        ("a.json", b"", "not valid JSON"),
+        ("a.json", b"[1, 2]", "holds list"),
+        ("a.json", b"[" * 100_000, "not valid JSON"),
+        ("a.json", b'{"size": ' + b"9" * 5000 + b"}", "not valid JSON"),
+        ("a.toml", b"\xff\xfe\x00", "not a text file"),
+        ("a.txt", b"size = 3", "not a .toml or .json file"),
+        ("a.json", b" " * 9_000_000, "bytes"),
+    ],
+)
+def test_a_broken_file_is_refused_in_one_line_that_names_it(
+    tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        read_mapping(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_mapping(tmp_path / "none.toml")
+
+
+def test_unknown_and_missing_keys_are_named() -> None:
+    with pytest.raises(ConfigError, match=r"^f.toml: colur: unknown key \(did you mean 'colour'\?\)$"):
+        build(Thing, {"size": 1, "colur": "blue"}, "f.toml")
+    with pytest.raises(ConfigError, match=r"^f.toml: size: missing"):
+        build(Thing, {}, "f.toml")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30, 10**400, -1, True, "3", None, [1]])
+def test_numbers_out_of_range_are_refused_without_a_crash(value: object) -> None:
+    with pytest.raises(ConfigError, match=r"^x: "):
+        number_between("x", value, 0.0, 1e9)
+    with pytest.raises(ConfigError, match=r"^x: "):
+        whole_between("x", value, 0, 10**9)
+
+
+def test_numbers_on_the_border_are_taken() -> None:
+    number_between("x", 0, 0.0, 1.0)
+    number_between("x", 1.0, 0.0, 1.0)
+    whole_between("x", 5, 5, 5)
+    with pytest.raises(ConfigError, match="not a whole number"):
+        whole_between("x", 5.0, 5, 5)
+
+
+def test_spellings_fold_together() -> None:
+    assert folded("NVIDIA H100_SXM") == folded("h100-sxm") == folded("H100 SXM (80 GB)") == "h100sxm"
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    message = str(unknown_name("hardware", "h10", ["a100", "h100"]))
+    assert "did you mean 'h100'?" in message
+    assert "\n" not in str(unknown_name("hardware", "x\ny" * 1000, ["a100", "h100"]))
