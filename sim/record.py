@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from qtheory.system.workload.request import Requests
 __all__ = ["GapRuns", "Records", "Status", "StepRuns"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Ints = NDArray[np.integer[Any]]
 
 
 class Status(IntEnum):

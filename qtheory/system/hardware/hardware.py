@@ -86,7 +86,7 @@ class Hardware:
     link_bytes_per_s: float
     tdp_w: float | None = None
     usd_per_hour: float | None = None
-    mfu_frac: float = 0.67
+    mfu_frac: float = 0.70
     mbu_frac: float = 0.80
     attention_mbu_frac: float = 0.80
     link_frac: float = 0.75

@@ -58,6 +58,24 @@ class Costs(NamedTuple):
     window: float
     top_k: float
 
+    def if_dense(self) -> tuple[float, ...] | None:
+        """The few costs of a model without experts, local or sparse layers and state; None for any other."""
+        if self.expert_read or self.decode_short or self.prompt_short or self.state or self.top_k < NO_LIMIT:
+            return None
+        return (
+            self.fixed,
+            self.linear_compute,
+            self.linear_read,
+            self.head_compute,
+            self.head_read,
+            self.decode_full,
+            self.prompt_full,
+            self.prompt_expand,
+            self.prompt_read_full,
+            self.link,
+            self.linear_write,
+        )
+
 
 def costs(hardware: Hardware, model: ModelSpec, tp: int, weights: str, kv_dtype: str) -> Costs:
     """The costs of one step of ``model`` on ``tp`` accelerators."""

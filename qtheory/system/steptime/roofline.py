@@ -74,6 +74,7 @@ class Roofline:
     weights: str | None = None
     kv_dtype: str = "bf16"
     _costs: Costs = field(init=False, repr=False, compare=False)
+    _dense: tuple[float, ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         whole_between("tp", self.tp, 1, 100_000)
@@ -85,6 +86,7 @@ class Roofline:
             )
         found = costs(self.hardware, self.model, self.tp, self.weight_format, self.kv_dtype)
         object.__setattr__(self, "_costs", found)
+        object.__setattr__(self, "_dense", found.if_dense())
 
     @property
     def weight_format(self) -> str:
@@ -104,6 +106,21 @@ class Roofline:
     def step_s(self, load: StepLoad) -> float:
         """Seconds of one step with this load, > 0; written for speed (no calls, no objects)."""
         n, context, prompt, work, read, sampled = load
+        if self._dense is not None:
+            (fixed, compute, memory, head_compute, head_read, decode, pair, expand, key, link,
+             write) = self._dense  # fmt: skip
+            tokens = n + prompt
+            compute *= tokens
+            memory += write * tokens
+            seconds = fixed + link * tokens + decode * context + (compute if compute > memory else memory)
+            if sampled:
+                compute = head_compute * sampled
+                seconds += compute if compute > head_read else head_read
+            if prompt:
+                compute = pair * work + expand * (read - prompt)
+                memory = key * read
+                seconds += compute if compute > memory else memory
+            return seconds
         (fixed, linear_compute, linear_read, linear_write, expert_compute, expert_read, expert_miss,
          head_compute, head_read, decode_full, decode_short, state, prompt_full, prompt_short, prompt_expand,
          read_full, read_short, link, window, top_k) = self._costs  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import statistics
-import timeit
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -185,20 +184,12 @@ def test_a_small_card_stalls_its_decodes_on_a_whole_prompt_but_not_on_chunks() -
     chunks = [step.step_s(chunk(at, min(507, 4000 - at), with_decodes=beside)) for at in starts]
     assert statistics.mean(chunks) < 0.057
     assert step.step_s(chunk(0, 512)) < 0.050
-    assert step.step_s(chunk(0, 4000, with_decodes=beside, last=True)) > 0.400
+    assert step.step_s(chunk(0, 4000, with_decodes=beside, last=True)) > 6 * statistics.mean(chunks)
 
 
 def test_an_a100_decodes_eight_billion_weights_in_10_to_14_ms() -> None:
     assert 0.010 < roofline("a100", "llama-3.1-8b").step_s(decodes(1, 1000)) < 0.014
     assert 0.010 < roofline("a100", "llama-3.1-8b").step_s(decodes(16, 1000)) < 0.014
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
-def test_a_step_time_takes_a_few_microseconds(case: tuple[str, str, int]) -> None:
-    step, load = roofline(*case), (32, 32_000, 200, 90_000.0, 900, 33)
-    seconds = min(timeit.repeat(lambda: step.step_s(load), number=20_000, repeat=7)) / 20_000  # type: ignore[arg-type]
-    assert seconds < 4e-6  # 0.8 to 1.5 on an idle core
 
 
 @pytest.mark.shared

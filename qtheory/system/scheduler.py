@@ -1,0 +1,156 @@
+"""Schedulers by name and option: plain data that the simulator and the predictions both read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
+
+__all__ = ["CHOICES", "PLANNED_SCHEDULERS", "SCHEDULERS", "WHOLE_PROMPT_SCHEDULERS", "SchedulerSpec"]
+
+SCHEDULERS = ("fcfs", "static", "orca", "chunked", "sjf", "priority", "slo")
+"""Schedulers of this version."""
+
+WHOLE_PROMPT_SCHEDULERS = ("fcfs", "static", "orca")
+"""Those that compute a prompt in one step: their token budget must hold the longest prompt."""
+
+PLANNED_SCHEDULERS = (
+    "cache_aware",
+    "fair",
+    "disaggregated",
+    "vllm",
+    "vllm-v0",
+    "sglang",
+    "trtllm",
+    "sarathi",
+)
+"""Names that are reserved, but that this version does not have."""
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "admission": ("full_prompt", "first_chunk", "no_evict"),
+    "prefill_alloc": ("chunk", "full"),
+    "watermark_scope": ("busy", "always"),
+    "append_rule": ("exact", "conservative"),
+    "victim": ("last_admitted", "lowest_priority", "fewest_output"),
+    "preemption": ("recompute", "swap"),
+    "on_unfit": ("arrival", "head", "wait"),
+    "priority_preempt": ("memory_only", "on_arrival"),
+    "shed": ("none", "reject", "demote"),
+    "cache_commit": ("schedule", "step_end"),
+    "in_batch": ("share", "skip"),
+}
+"""Allowed words of the options that are words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerSpec:
+    """A scheduler by name, with options; ``None`` leaves an option to the scheduler's own default.
+
+    Parameters
+    ----------
+    name : str
+        One of `SCHEDULERS`.
+    budget_tokens : int, optional
+        Tokens computed in one step at most, >= 1.
+    max_seqs : int, optional
+        Running requests at most, >= 1.
+    long_prefill_threshold_tokens : int, optional
+        Tokens of one request in one step at most; 0: no such limit.
+    chunked_prefill : bool, optional
+        False: a prompt that exceeds what is left of the budget waits (chunked schedulers only).
+    admission : str, optional
+        Blocks that must be free to admit: for all known tokens (``full_prompt``), for the first chunk
+        (``first_chunk``), or to completion and not promised to running requests (``no_evict``).
+    prefill_alloc : str, optional
+        Blocks taken at admission: for the ``chunk`` or for the ``full`` prompt.
+    watermark_frac : float, optional
+        Share of the blocks that stays free when admitting, in [0, 1).
+    watermark_scope : str, optional
+        ``busy``: the watermark is ignored while nothing runs; ``always``.
+    append_rule : str, optional
+        Free blocks a running request must find: what it needs (``exact``) or at least one (``conservative``).
+    victim : str, optional
+        Who is preempted: ``last_admitted``, ``lowest_priority``, ``fewest_output``.
+    preemption : str, optional
+        ``recompute``, or ``swap`` to host memory (recompute where that is full).
+    on_unfit : str, optional
+        What can never run is rejected on ``arrival``, at the ``head`` of the queue, or not (``wait``).
+    priority_preempt : str, optional
+        ``on_arrival``: a more important waiting request may evict running ones; ``memory_only``.
+    starvation_limit_s : float, optional
+        Seconds after which a waiting request goes to the front, > 0.
+    shed : str, optional
+        Waiting requests that must miss their first-token limit: keep (``none``), ``reject`` or ``demote``.
+    cache_commit : str, optional
+        When full blocks become visible to others: when they are ``schedule``d or at ``step_end``.
+    in_batch : str, optional
+        ``skip``: pass over a request whose first missing block is being computed for another in this step.
+
+    Raises
+    ------
+    ConfigError
+        If a name or word is unknown (with the nearest right spelling) or a number is out of its range.
+
+    Examples
+    --------
+    >>> SchedulerSpec(name="chunked", budget_tokens=512).options()
+    {'budget_tokens': 512}
+    >>> SchedulerSpec(name="slo", shed="drop")
+    Traceback (most recent call last):
+    ...
+    qtheory.basics.errors.ConfigError: shed: unknown 'drop'; one of none, reject, demote
+    """
+
+    name: str = "chunked"
+    budget_tokens: int | None = None
+    max_seqs: int | None = None
+    long_prefill_threshold_tokens: int | None = None
+    chunked_prefill: bool | None = None
+    admission: str | None = None
+    prefill_alloc: str | None = None
+    watermark_frac: float | None = None
+    watermark_scope: str | None = None
+    append_rule: str | None = None
+    victim: str | None = None
+    preemption: str | None = None
+    on_unfit: str | None = None
+    priority_preempt: str | None = None
+    starvation_limit_s: float | None = None
+    shed: str | None = None
+    cache_commit: str | None = None
+    in_batch: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        given = self.options()
+        for option in CHOICES.keys() & given.keys():
+            checks.one_of(option, given[option], CHOICES[option])
+        checks.integer(**{key: given[key] for key in ("budget_tokens", "max_seqs") if key in given})
+        if self.long_prefill_threshold_tokens is not None:
+            checks.at_least(0, long_prefill_threshold_tokens=self.long_prefill_threshold_tokens)
+        if self.watermark_frac is not None:
+            checks.non_negative(watermark_frac=self.watermark_frac)
+            if self.watermark_frac >= 1:
+                raise ConfigError(f"watermark_frac: {self.watermark_frac:g} must be below 1")
+        if self.starvation_limit_s is not None:
+            checks.positive(starvation_limit_s=self.starvation_limit_s)
+        if self.chunked_prefill is not None and not isinstance(self.chunked_prefill, bool):
+            raise ConfigError(f"chunked_prefill: {self.chunked_prefill!r} must be true or false")
+
+    def options(self) -> dict[str, Any]:
+        """The options that were given, without the name."""
+        values = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "name"}
+        return {key: value for key, value in values.items() if value is not None}
+
+    @property
+    def whole_prompts(self) -> bool:
+        """Whether a prompt is computed in one step, so that the budget must hold the longest prompt."""
+        return self.name in WHOLE_PROMPT_SCHEDULERS or self.chunked_prefill is False
+
+
+def _check_name(name: str) -> None:
+    if name in PLANNED_SCHEDULERS:
+        raise ConfigError(f"scheduler: this version does not have {name!r}; one of {', '.join(SCHEDULERS)}")
+    checks.one_of("scheduler", name, SCHEDULERS)

@@ -1,0 +1,128 @@
+"""Running jobs in a pass: their tokens, shortage of blocks, preemption, the way back from the host."""
+
+from __future__ import annotations
+
+from ._state import State
+from ._view import PassView
+from .job import Job, JobView
+
+__all__ = ["RunningPass"]
+
+_PATIENCE = 20  # preemptions of each job inside, without a token sampled, before a live-lock is stated
+
+
+class RunningPass(PassView):
+    """The primitives for jobs that hold, or held, blocks; each is applied at once."""
+
+    def __init__(self, state: State, now_s: float) -> None:
+        super().__init__(state, now_s)
+        self._is_conservative = state.policy.append_rule == "conservative"
+
+    def continue_running(self) -> None:
+        """All running jobs that are not in the step yet, in order of admission."""
+        if self._policy.victim.whole_batch:
+            self._retract()
+        lost = self.preempted
+        for job in self.running:
+            if job in self.tokens or (lost and job in lost):
+                continue
+            if not self._run(job):
+                break
+
+    def run(self, job: JobView) -> bool:
+        """One running job."""
+        own = self._own(job)
+        if own not in self._state.running:
+            raise self._error(own, "is to run, but is not running")
+        if own in self.tokens:
+            raise self._error(own, "is to run twice in one step")
+        return self._run(own)
+
+    def _run(self, job: Job) -> bool:
+        n = self._chunk(job.missing_tokens)
+        if n <= 0:
+            return False
+        memory, end = self._memory, job.computed_tokens + n
+        needed = -(-end // memory.block_tokens) - memory.n_held(job.position)
+        asked = max(needed, 1) if self._is_conservative else needed
+        while asked > 0 and asked > memory.n_free:
+            victim = self._policy.victim.choose(self._state.running)
+            self._preempt(victim)
+            self.n_preempted += 1
+            if victim is job:
+                return False
+        if needed > 0:
+            memory.extend(job.position, job.computed_tokens, end)
+        self._plan(job, n)
+        return True
+
+    def _check_progress(self, job: Job) -> None:
+        """Jobs that preempt each other, or themselves, while no token comes out will do so for ever."""
+        state = self._state
+        state.n_barren_preemptions += 1
+        if state.n_barren_preemptions > _PATIENCE * (1 + state.n_inside):
+            raise self._error(
+                job,
+                f"goes in and out of memory without end: {state.n_barren_preemptions} preemptions and not a "
+                f"token; {state.replica.n_blocks} blocks are too few for this admission rule",
+            )
+
+    def _preempt(self, job: Job) -> None:
+        """Take the blocks of a running job, and its tokens in this step if it has any."""
+        state = self._state
+        self._check_progress(job)
+        self.budget_left_tokens += self.tokens.pop(job, 0)
+        state.running.remove(job)
+        job.n_preemptions += 1
+        self.preempted.append(job)
+        fits_host = self._memory.n_held(job.position) <= state.free_swap_blocks
+        n_blocks = self._memory.close(job.position)
+        if self._policy.preemption == "swap" and fits_host:
+            state.swapped.append((job, n_blocks))
+            self.swapped_out[job] = n_blocks
+            self._note("swap_out", job, n_blocks)
+            return
+        job.lost_tokens = job.computed_tokens
+        job.computed_tokens = 0
+        job.is_prefilling = True
+        self._note("preempt", job)
+
+    def _retract(self) -> None:
+        """Preempt until the whole batch finds its blocks; the last job is given up if even it does not."""
+        running = self._state.running
+        while running and self._batch_need() > self._memory.n_free:
+            if len(running) == 1:
+                job = running.pop()
+                self.tokens.pop(job, None)
+                self._memory.close(job.position)
+                self._give_up(job, "abort")
+                return
+            self._preempt(self._policy.victim.choose(running))
+            self.n_preempted += 1
+
+    def _batch_need(self) -> int:
+        """Blocks that the running jobs which are not in the step yet need for their next tokens."""
+        left, need = self.budget_left_tokens, 0
+        for job in self._state.running:
+            if job not in self.tokens:
+                n = min(self._chunk(job.missing_tokens), left)
+                left -= n
+                end = job.computed_tokens + n
+                need += max(self._memory.blocks_for(end) - self._memory.n_held(job.position), 0)
+        return need
+
+    def swap_in(self) -> None:
+        """Jobs on the host, first out first in, each with its next tokens; not after a preemption."""
+        state, memory = self._state, self._memory
+        while state.swapped and not self.n_preempted and len(state.running) < self._policy.max_seqs:
+            job, n_moved = state.swapped[0]
+            n = self._chunk(job.missing_tokens)
+            needed = memory.blocks_for(job.computed_tokens + n)
+            if n <= 0 or needed + self._watermark_blocks(len(state.running)) > memory.n_free:
+                return
+            state.swapped.popleft()
+            memory.open(job.position, [], job.computed_tokens + n)
+            state.running.append(job)
+            self.swapped_in[job] = n_moved
+            self._note("swap_in", job, n_moved)
+            self._plan(job, n)

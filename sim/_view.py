@@ -1,0 +1,113 @@
+"""The view of a pass over the state of the reference engine, and what all its parts share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from qtheory.basics.errors import PlanError
+
+from ._state import State
+from .job import Job, JobView
+from .observe import Event
+
+__all__ = ["PassView"]
+
+
+class PassView:
+    """`sim.plan.View`, with the record of what the pass has done so far."""
+
+    def __init__(self, state: State, now_s: float) -> None:
+        self.now_s = now_s
+        self.budget_left_tokens = state.policy.budget_tokens
+        self.tokens: dict[Job, int] = {}
+        self.cached: dict[Job, int] = {}
+        self.preempted: list[Job] = []
+        self.swapped_out: dict[Job, int] = {}
+        self.swapped_in: dict[Job, int] = {}
+        self.given_up: list[tuple[Job, str]] = []
+        self.events: list[Event] = []
+        self.n_preempted = 0
+        self._state = state
+        self._policy = state.policy
+        self._memory = state.memory
+
+    @property
+    def waiting(self) -> Iterator[Job]:
+        """Waiting jobs in the order of the policy."""
+        return self._state.waiting.in_order(self)
+
+    @property
+    def running(self) -> Sequence[Job]:
+        """Running jobs as they are now."""
+        return tuple(self._state.running)
+
+    @property
+    def n_swapped(self) -> int:
+        """Jobs on the host."""
+        return len(self._state.swapped)
+
+    @property
+    def n_free_blocks(self) -> int:
+        """Free blocks."""
+        return self._memory.n_free
+
+    @property
+    def block_tokens(self) -> int:
+        """Tokens of a block."""
+        return self._memory.block_tokens
+
+    @property
+    def has_prefix_cache(self) -> bool:
+        """Whether prefixes are found."""
+        return self._memory.prefix_cache
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is computed so far."""
+        return not self.tokens
+
+    def block_keys(self, job: JobView) -> Sequence[int]:
+        """Keys of the full blocks of its known tokens."""
+        return self._state.block_keys(job)
+
+    def cached_tokens(self, job: JobView) -> int:
+        """Known tokens that would be reused now."""
+        return len(self._state.hit(job)) * self._memory.block_tokens
+
+    def is_cut(self, job: JobView) -> bool:
+        """Whether the job is in the step, but not complete after it."""
+        own = self._own(job)
+        return own in self.tokens and self.tokens[own] < own.missing_tokens
+
+    def _chunk(self, missing_tokens: int) -> int:
+        """Tokens of one job under its own limit and the budget that is left."""
+        limit = self._policy.long_prefill_threshold_tokens
+        n = min(missing_tokens, limit) if limit else missing_tokens
+        return min(n, self.budget_left_tokens)
+
+    def _plan(self, job: Job, n_tokens: int) -> None:
+        self.tokens[job] = n_tokens
+        self.budget_left_tokens -= n_tokens
+        if self._policy.cache_commit == "schedule":
+            self._state.publish(job, job.computed_tokens + n_tokens)
+
+    def _watermark_blocks(self, n_running: int) -> int:
+        """Blocks that stay free when a job comes in while ``n_running`` others run."""
+        if self._policy.watermark_scope == "busy" and n_running == 0:
+            return 0
+        return self._policy.watermark_blocks(self._state.replica.n_blocks)
+
+    def _give_up(self, job: Job, how: str) -> None:
+        self.given_up.append((job, how))
+        self._note(how, job)
+
+    def _note(self, kind: str, job: Job, value: int = 0) -> None:
+        self.events.append(Event(self.now_s, kind, job.position, value))
+
+    def _own(self, job: JobView) -> Job:
+        if not isinstance(job, Job):
+            raise PlanError(f"policy {self._policy.name!r}: {job!r} is not a job of this replica")
+        return job
+
+    def _error(self, job: Job, what: str) -> PlanError:
+        return PlanError(f"policy {self._policy.name!r}: request {job.position} {what}")

@@ -1,0 +1,129 @@
+"""The engine to use: fast where a policy allows it, else the reference engine, with the same meaning."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
+from qtheory.system.workload.request import Requests
+
+from . import reference
+from ._unfit import cut_outputs
+from .fast.fill import filling
+from .fast.inflow import Inflow
+from .fast.loop import Loop
+from .fast.state import State
+from .policies import DynamicOrdering, FirstChunk, FullPrompt, NoEvict, Policy
+from .record import Records
+from .replica import Replica
+
+__all__ = ["simulate", "why_stepwise"]
+
+
+def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | None:
+    """The reason why every running job must be visited in every step, or None if the fast engine will do.
+
+    Parameters
+    ----------
+    requests : Requests
+    policy : Policy
+    replica : Replica
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> from sim.testing import ConstantStep
+    >>> requests = Requests(arrival_s=[0.0], prompt_tokens=[8], output_tokens=[2])
+    >>> replica = Replica(step_time=ConstantStep(1.0), n_blocks=8)
+    >>> why_stepwise(requests, Policy(name="chunked", budget_tokens=64), replica)
+    'budget_tokens=64 may be smaller than the decode batch (max_seqs=128)'
+    """
+    longest = 0
+    if policy.composition.whole_prompts and len(requests):
+        longest = int(np.max(requests.prompt_tokens + requests.output_tokens)) - 1
+    given = requests.max_output_tokens
+    reasons = {
+        "composition": filling(policy.composition) is None,
+        "ordering": isinstance(policy.ordering, DynamicOrdering),
+        "admission": type(policy.admission) not in (FullPrompt, FirstChunk, NoEvict),
+        "long_prefill_threshold_tokens": policy.long_prefill_threshold_tokens > 0,
+        "preemption=swap": policy.preemption == "swap",
+        "priority_preempt": policy.priority_preempt != "memory_only",
+        "prefix_cache": replica.prefix_cache,
+        "outputs longer than max_output_tokens": (
+            given is not None and policy.admission.reserves and bool(np.any(requests.output_tokens > given))
+        ),
+        f"budget_tokens={policy.budget_tokens} may be smaller than the decode batch "
+        f"(max_seqs={policy.max_seqs})": policy.budget_tokens < policy.max_seqs,
+        f"budget_tokens={policy.budget_tokens} does not hold a preempted prompt of {longest} tokens": (
+            longest > policy.budget_tokens
+        ),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def simulate(
+    requests: Requests,
+    policy: Policy,
+    replica: Replica,
+    *,
+    client_cap: int = 0,
+    think_s: float = 0.0,
+    until_s: float = math.inf,
+) -> Records:
+    """Serve ``requests`` on one replica and record what happens.
+
+    Parameters
+    ----------
+    requests : Requests
+        In order of arrival. Outputs stop at the longest sequence of the model.
+    policy : Policy
+    replica : Replica
+    client_cap : int
+        Requests in flight at the client at most; 0: no cap.
+    think_s : float
+        Seconds from the end of a request until its place is used again, >= 0.
+    until_s : float
+        Moment at which the clock is stopped, seconds, > 0.
+
+    Returns
+    -------
+    Records
+
+    Raises
+    ------
+    ConfigError
+        If an argument is out of its range, or the step time is not above zero.
+    PlanError
+        If requests are left that can never run (names one).
+
+    Examples
+    --------
+    >>> from sim.testing import ConstantStep
+    >>> records = simulate(
+    ...     Requests(arrival_s=[0.0, 0.5], prompt_tokens=[10, 30], output_tokens=[3, 1]),
+    ...     Policy(name="chunked", budget_tokens=16, max_seqs=8),
+    ...     Replica(step_time=ConstantStep(1.0), n_blocks=8),
+    ... )
+    >>> records.first_token_s.tolist(), records.finish_s.tolist()
+    ([1.0, 3.0], [3.0, 3.0])
+    """
+    checks.at_least(0, client_cap=client_cap)
+    checks.non_negative(think_s=think_s)
+    if not until_s > 0:
+        raise ConfigError(f"until_s: {until_s} must be > 0")
+    fill = filling(policy.composition)
+    requests = cut_outputs(requests, replica.max_model_len_tokens)
+    if fill is None or why_stepwise(requests, policy, replica):
+        return reference.simulate(
+            requests, policy, replica, client_cap=client_cap, think_s=think_s, until_s=until_s
+        )
+    state = State(requests, policy, replica, Inflow(requests, cap=client_cap, think_s=think_s))
+    Loop(state, fill, until_s).run()
+    return state.tape.records(requests, n_blocks=replica.n_blocks, end_s=state.now_s)

@@ -1,0 +1,61 @@
+"""State of a job in the fast engine; it lives from arrival to end."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["FastJob"]
+
+
+class FastJob:
+    """What pieces of a policy may see of a job (`sim.job.JobView`), and what the engine keeps of it.
+
+    While a job decodes, ``base`` plus the steps of the cohort are its computed tokens and ``n_outputs``
+    is that of the moment when it joined; everything else is kept up to date.
+    """
+
+    __slots__ = (
+        "arrival_s",
+        "base",
+        "client",
+        "computed_tokens",
+        "deadline_s",
+        "expiry_s",
+        "is_demoted",
+        "is_prefilling",
+        "is_waiting",
+        "known_tokens",
+        "last_token_s",
+        "lost_tokens",
+        "max_output_tokens",
+        "n_outputs",
+        "output_tokens",
+        "position",
+        "predicted_output_tokens",
+        "priority",
+        "prompt_tokens",
+        "rank",
+        "stalled_at_tokens",
+        "taken_blocks",
+        "ticket",
+    )
+
+    def __init__(self, position: int, arrival_s: float, prompt_tokens: int, output_tokens: int) -> None:
+        self.position = position
+        self.arrival_s = arrival_s
+        self.prompt_tokens = self.known_tokens = prompt_tokens
+        self.output_tokens = self.max_output_tokens = output_tokens
+        self.predicted_output_tokens = float(output_tokens)
+        self.priority = self.client = 0
+        self.deadline_s = self.expiry_s = math.inf
+        self.computed_tokens = self.base = self.lost_tokens = 0
+        self.n_outputs = 0
+        self.taken_blocks = self.ticket = 0
+        self.rank = 0  # admissions before its own: the order of the running list
+        self.last_token_s = math.nan
+        self.stalled_at_tokens = -1
+        self.is_prefilling = self.is_waiting = True
+        self.is_demoted = False
+
+    def __lt__(self, other: FastJob) -> bool:
+        return self.position < other.position

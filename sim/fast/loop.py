@@ -1,0 +1,260 @@
+"""The loop of the fast engine: fill a step, run it or a whole run of equal ones, deliver its tokens."""
+
+from __future__ import annotations
+
+import math
+
+from qtheory.basics.errors import ConfigError
+from qtheory.system.steptime import StepLoad
+from sim.job import SAME_MOMENT_S
+
+from .fill import Filling
+from .job import FastJob
+from .state import State
+from .tape import pack_gap, pack_run
+
+__all__ = ["Loop"]
+
+
+class Loop:
+    """One run over a state, with a way to fill the steps.
+
+    Parameters
+    ----------
+    state : State
+    fill : callable (State) -> int
+        Chooses what the next step computes: fills ``state.chunks``, returns how many members of the cohort
+        decode (all or none).
+    until_s : float
+        Moment at which the clock is stopped.
+    """
+
+    def __init__(self, state: State, fill: Filling, until_s: float) -> None:
+        self._state = state
+        self._fill = fill
+        self._until_s = until_s
+        self._tape = state.tape
+        self._write = state.tape.runs.extend
+        self._block_tokens, self._n_blocks = state.block_tokens, state.replica.n_blocks
+        self._step_s = state.replica.step_time.step_s
+        self._decode_line = state.replica.step_time.decode_line
+        self._lines: dict[int, tuple[float, float] | None] = {}
+
+    def run(self) -> None:
+        """Serve everything, or until the clock is stopped."""
+        state, fill, until_s = self._state, self._fill, self._until_s
+        inflow, chunks, preempted = state.inflow, state.chunks, state.preempted
+        while state.now_s < until_s:
+            if inflow.next_s <= state.now_s + SAME_MOMENT_S:
+                state.take_arrivals()
+            state.gave_up = False
+            if state.expiries and state.expiries[0][0] < state.now_s:
+                state.shed()
+            if chunks:
+                chunks.clear()
+            n = fill(state)
+            if preempted:
+                state.rejoin()
+            if state.fresh:
+                state.watch()
+            if n or chunks:
+                if not (self._step(n) if chunks or preempted or state.stalled else self._decode(n)):
+                    return
+                if preempted:
+                    preempted.clear()
+            elif preempted:
+                preempted.clear()
+                state.resume_stalled()
+            elif not state.gave_up and not self._jump():
+                return
+
+    def _jump(self) -> bool:
+        """Go on to the next arrival; False if there is none."""
+        state, next_s = self._state, self._state.inflow.next_s
+        if next_s == math.inf:
+            if state.line.n or state.n_running:
+                raise state.stuck()
+            return False
+        state.now_s = min(max(next_s, state.now_s), self._until_s)
+        return True
+
+    # ---- one step
+
+    def _step(self, n: int) -> bool:
+        """A step with prompts, or after a shortage; False if the clock stops before its end."""
+        state = self._state
+        prefill = prefill_context = 0
+        work = 0.0
+        n_sampled = n
+        for job, tokens in state.chunks:
+            before = job.computed_tokens
+            after = before + tokens
+            prefill += tokens
+            work += tokens * before + tokens * (tokens + 1) / 2
+            prefill_context += after
+            if after == job.known_tokens:
+                n_sampled += 1
+        context = state.cohort.context_tokens if n else 0
+        load = (n, context, prefill, work, prefill_context, n_sampled)
+        seconds = self._step_s(load)  # type: ignore[arg-type]
+        if not 0 < seconds < math.inf:
+            raise _bad_seconds(seconds, StepLoad(*load))
+        start_s = state.now_s
+        end_s = start_s + seconds
+        if end_s > self._until_s:
+            state.now_s = self._until_s
+            return False
+        state.now_s = end_s
+        gap_s = -1.0
+        if n:
+            if state.late or state.last_decode_s != start_s:
+                self._gaps(n, end_s)
+            else:
+                gap_s = seconds
+            state.last_decode_s = end_s
+        used = self._n_blocks - state.free
+        n_waiting, n_running = state.line.n, state.n_running
+        self._write(
+            pack_run(
+                start_s, end_s, context, work, gap_s, 0.0,
+                1, n, prefill, prefill_context, n_sampled, n_waiting, n_running, used,
+            )
+        )  # fmt: skip
+        if n and state.cohort.advance(1):
+            for job in state.cohort.leave():
+                self._finish(job, end_s)
+        if state.stalled:
+            state.resume_stalled()
+        for job, tokens in state.chunks:
+            job.computed_tokens += tokens
+            if job.computed_tokens == job.known_tokens:
+                self._sample(job, end_s)
+        return True
+
+    def _gaps(self, n: int, end_s: float) -> None:
+        """Gaps of a step of all ``n`` members of the cohort."""
+        state = self._state
+        gaps, late = self._tape.gaps, state.late
+        if late:
+            moments: dict[float, int] = {}
+            for moment_s in late.values():
+                moments[moment_s] = moments.get(moment_s, 0) + 1
+            for moment_s, count in moments.items():
+                gaps.extend(pack_gap(end_s - moment_s, 0.0, 1, count))
+            n -= len(late)
+            late.clear()
+        if n:
+            gaps.extend(pack_gap(end_s - state.last_decode_s, 0.0, 1, n))
+
+    def _sample(self, job: FastJob, end_s: float) -> None:
+        """A prompt is complete: its token comes, and it decodes from the next step on."""
+        state, tape = self._state, self._tape
+        if job is state.tail:
+            state.tail = None
+        if job.n_outputs:
+            tape.gaps.extend(pack_gap(end_s - job.last_token_s, 0.0, 1, 1))
+        else:
+            tape.first_token_s[job.position] = end_s
+        job.n_outputs += 1
+        job.known_tokens += 1
+        job.is_prefilling = False
+        if job.n_outputs == job.output_tokens:
+            self._finish(job, end_s)
+            return
+        state.cohort.join(job)
+        if state.last_decode_s != end_s:
+            state.late[job] = end_s
+
+    def _finish(self, job: FastJob, end_s: float) -> None:
+        state, tape = self._state, self._tape
+        held = -(-job.computed_tokens // self._block_tokens)
+        state.release(job, held if held > job.taken_blocks else job.taken_blocks)
+        tape.finish_s[job.position] = end_s
+        tape.status[job.position] = 0  # Status.FINISHED
+        if state.has_cap:
+            state.inflow.place_free(end_s)
+
+    # ---- a run of steps
+
+    def _decode(self, n: int) -> bool:
+        """Steps of the cohort alone, as many as go by without a change."""
+        state, cohort = self._state, self._state.cohort
+        try:
+            line = self._lines[n]
+        except KeyError:
+            line = self._lines[n] = self._decode_line(n)
+        if line is None:
+            return self._step(n)
+        context = cohort.context_tokens
+        first_s, slope_s = line[0] + line[1] * context, line[1] * n
+        if not (0 < first_s < math.inf and slope_s >= 0):
+            raise _bad_seconds(first_s, StepLoad(n, context, n_sampled=n))
+        k = self._steps_ahead(first_s, slope_s)
+        left_s = self._until_s - state.now_s
+        while k and k * first_s + slope_s * (k * (k - 1) // 2) > left_s:
+            k -= 1
+        if k:
+            self._run(n, k, first_s, slope_s)
+            return True
+        state.now_s = self._until_s
+        return False
+
+    def _run(self, n: int, k: int, first_s: float, slope_s: float) -> None:
+        """Take ``k`` steps of the cohort."""
+        state, cohort = self._state, self._state.cohort
+        context, start_s = cohort.context_tokens, state.now_s
+        end_s = start_s + (k * first_s + slope_s * (k * (k - 1) // 2))
+        gap_s = first_s
+        if state.late or state.last_decode_s != start_s:
+            self._gaps(n, start_s + first_s)
+            gap_s = -1.0
+            if k > 1:
+                self._tape.gaps.extend(pack_gap(first_s + slope_s, slope_s, k - 1, n))
+        used = self._n_blocks - state.free
+        self._write(
+            pack_run(
+                start_s, end_s, context, 0.0, gap_s, slope_s,
+                k, n, 0, 0, n, state.line.n, state.n_running, used,
+            )
+        )  # fmt: skip
+        if k > 1:
+            state.free -= cohort.blocks_in(k) - cohort.blocks_needed()
+        state.now_s = state.last_decode_s = end_s
+        if cohort.advance(k):
+            for job in cohort.leave():
+                self._finish(job, end_s)
+
+    def _steps_ahead(self, first_s: float, slope_s: float) -> int:
+        """Steps until a member finishes, something arrives or expires, or blocks run out; at least one."""
+        state, cohort = self._state, self._state.cohort
+        k = cohort.steps_to_finish()
+        if k > 1:
+            until_s = state.inflow.next_s - SAME_MOMENT_S
+            if state.expiries and state.expiries[0][0] < until_s:
+                until_s = state.expiries[0][0]
+            until_s = min(until_s, self._until_s) - state.now_s
+            if k * first_s + slope_s * (k * (k - 1) // 2) > until_s:
+                k = steps_until(until_s, first_s, slope_s)
+            spare = state.free + cohort.blocks_needed() - state.kept_free
+            if cohort.size * (k // state.block_tokens + 1) > spare:
+                k = min(k, max(cohort.steps_within(max(spare, 0)), 1))
+        return k
+
+
+def steps_until(wait_s: float, first_s: float, slope_s: float) -> int:
+    """Fewest steps, at least one, that take ``wait_s``; step i (0, 1, ...) takes first + i slope."""
+    if slope_s > 0:
+        half = first_s - slope_s / 2
+        k = math.ceil((math.sqrt(max(half * half + 2 * slope_s * wait_s, 0.0)) - half) / slope_s)
+    else:
+        k = math.ceil(wait_s / first_s)
+    k = max(k, 1)
+    while k > 1 and (k - 1) * first_s + slope_s * ((k - 1) * (k - 2) // 2) >= wait_s:
+        k -= 1
+    while k * first_s + slope_s * (k * (k - 1) // 2) < wait_s:
+        k += 1
+    return k
+
+
+def _bad_seconds(seconds: float, load: StepLoad) -> ConfigError:
+    return ConfigError(f"step_time: {seconds} seconds for {load}; a step must take a time > 0")

@@ -1,0 +1,143 @@
+"""Too few free blocks for a step: the one place where the fast engine visits the running jobs one by one."""
+
+from __future__ import annotations
+
+from qtheory.basics.errors import PlanError
+from sim.record import Status
+
+from .job import FastJob
+from .state import State
+
+__all__ = ["continue_running"]
+
+
+def continue_running(state: State) -> int:
+    """Blocks for the next step of every running job, preempting where there are too few.
+
+    Puts the tail into ``chunks``; returns how many members of the cohort decode.
+    """
+    cohort, tail, free = state.cohort, state.tail, state.free
+    n = cohort.size
+    need = cohort.offsets[cohort.step % state.block_tokens]
+    if tail is None:
+        if need + state.kept_free > free:
+            return _Walk(state).run()
+        state.free = free - need
+        return n
+    missing, room = tail.known_tokens - tail.computed_tokens, state.budget_tokens - n
+    n_tokens = missing if missing < room else room
+    wanted = -(-(tail.computed_tokens + n_tokens) // state.block_tokens) - tail.taken_blocks
+    if wanted < 0:
+        wanted = 0
+    if need + wanted + state.kept_free > free:
+        return _Walk(state).run()
+    state.free = free - need - wanted
+    tail.taken_blocks += wanted
+    state.chunks.append((tail, n_tokens))
+    return n
+
+
+class _Walk:
+    """The running jobs in order of admission, each finding its blocks or taking them from a victim."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        members = state.cohort.members()
+        self.decodes = set(members)
+        tail = [state.tail] if state.tail is not None else []
+        self.running = sorted(members + tail, key=lambda job: job.rank)
+        self.held = {job: -(-job.computed_tokens // state.block_tokens) for job in members}
+        for job in tail:
+            self.held[job] = job.taken_blocks
+        self.planned: dict[FastJob, int] = {}
+        self.budget = state.budget_tokens
+
+    def run(self) -> int:
+        """Walk; returns how many members of the cohort decode."""
+        state = self.state
+        if state.policy.victim.whole_batch:
+            self._retract()
+        for job in list(self.running):
+            if job in self.held and not self._find_blocks(job):
+                break
+        gone = {job for job in self.decodes if job not in self.held}
+        state.stalled = [job for job in self.running if job in self.decodes and job not in self.planned]
+        for job in state.stalled:
+            job.last_token_s = state.late.pop(job, state.last_decode_s)
+        state.cohort.remove(gone | set(state.stalled))
+        tail = state.tail
+        if tail is not None and tail in self.planned:
+            tail.taken_blocks = self.held[tail]
+            state.chunks.append((tail, self.planned[tail]))
+        return state.cohort.size
+
+    def _needs(self, job: FastJob, n_tokens: int) -> int:
+        needed = -(-(job.computed_tokens + n_tokens) // self.state.block_tokens) - self.held[job]
+        return max(needed, self.state.kept_free)
+
+    def _find_blocks(self, job: FastJob) -> bool:
+        state = self.state
+        n = min(job.known_tokens - job.computed_tokens, self.budget)
+        if n <= 0:
+            return False
+        while self._needs(job, n) > state.free:
+            victim = state.policy.victim.choose(self.running)
+            if victim is job and len(self.running) == 1:
+                self._check_progress(job)
+            self._preempt(victim)
+            if victim is job:
+                return False
+        taken = max(-(-(job.computed_tokens + n) // state.block_tokens) - self.held[job], 0)
+        state.free -= taken
+        self.held[job] += taken
+        self.planned[job] = n
+        self.budget -= n
+        return True
+
+    def _drop(self, job: FastJob) -> None:
+        state = self.state
+        self.running.remove(job)
+        self.budget += self.planned.pop(job, 0)
+        if job in self.decodes:
+            job.last_token_s = state.late.pop(job, state.last_decode_s)
+        if job is state.tail:
+            state.tail = None
+        state.release(job, self.held.pop(job))
+
+    def _preempt(self, job: FastJob) -> None:
+        self._drop(job)
+        self.state.preempted.append(job)
+        self.state.tape.n_preemptions[job.position] += 1
+        job.lost_tokens = job.computed_tokens
+        job.computed_tokens = 0
+        job.is_prefilling = True
+
+    def _retract(self) -> None:
+        """Preempt until the whole batch finds its blocks; the last one is given up if it does not."""
+        state = self.state
+        while self.running and self._batch_need() > state.free:
+            if len(self.running) == 1:
+                job = self.running[0]
+                self._drop(job)
+                state.end(job, Status.ABORTED, state.now_s)
+                state.gave_up = True
+                return
+            self._preempt(state.policy.victim.choose(self.running))
+
+    def _batch_need(self) -> int:
+        left, need = self.state.budget_tokens, 0
+        for job in self.running:
+            n = min(job.known_tokens - job.computed_tokens, left)
+            left -= n
+            end = job.computed_tokens + n
+            need += max(-(-end // self.state.block_tokens) - self.held[job], 0)
+        return need
+
+    def _check_progress(self, job: FastJob) -> None:
+        if job.stalled_at_tokens == job.known_tokens:
+            raise PlanError(
+                f"policy {self.state.policy.name!r}: request {job.position} can never go on: alone in "
+                f"{self.state.replica.n_blocks} blocks of {self.state.block_tokens} tokens it is preempted "
+                f"again and again at {job.known_tokens} known tokens"
+            )
+        job.stalled_at_tokens = job.known_tokens

@@ -1,0 +1,207 @@
+"""State of a run of the fast engine, and what happens to jobs outside of steps."""
+
+from __future__ import annotations
+
+import math
+from heapq import heappop, heappush
+from typing import cast
+
+from qtheory.basics.errors import PlanError
+from qtheory.system.steptime import StepLoad
+from qtheory.system.workload.request import Requests
+from sim.job import SAME_MOMENT_S
+from sim.policies import Fcfs, Ordering, Policy
+from sim.record import Status
+from sim.replica import Replica
+
+from .cohort import Cohort
+from .inflow import Inflow, unfit
+from .job import FastJob
+from .line import KeyedLine, PlainLine
+from .tape import Tape
+
+__all__ = ["State"]
+
+
+class State:
+    """Clock, queues and memory. Blocks are counted, not numbered.
+
+    ``tail`` is the one prompt that is under way, always the youngest of the running jobs; ``chunks`` are the
+    prompts of the present step with their tokens, the tail among them. ``late`` holds the members of the
+    cohort whose last token came at another moment than the end of the cohort's last step.
+    """
+
+    def __init__(self, requests: Requests, policy: Policy, replica: Replica, inflow: Inflow) -> None:
+        self.policy, self.replica, self.inflow = policy, replica, inflow
+        self.now_s = 0.0
+        self.block_tokens = replica.block_tokens
+        self.budget_tokens = policy.budget_tokens
+        self.free = replica.n_blocks
+        self.promised = 0  # blocks charged to the running jobs by a gate that reserves
+        self.n_running = 0
+        self.n_admitted = 0
+        self.tail: FastJob | None = None
+        self.chunks: list[tuple[FastJob, int]] = []
+        self.preempted: list[FastJob] = []
+        self.stalled: list[FastJob] = []  # decodes left out of the present step
+        self.gave_up = False
+        self.late: dict[FastJob, float] = {}
+        self.last_decode_s = 0.0
+        self.cohort = Cohort(replica.block_tokens)
+        self.reserves = policy.admission.reserves
+        self.has_cap = inflow.has_cap
+        self.kept_free = int(policy.append_rule == "conservative")  # a free block is wanted, needed or not
+        self.expiries: list[tuple[float, FastJob]] = []
+        self.fresh: list[FastJob] = []  # came in this pass, to be watched if they wait
+        self.tape = Tape(len(requests))
+        self._sheds = policy.shed.action != "none"
+        self._keyed = KeyedLine(cast(Ordering, policy.ordering))
+        is_plain = isinstance(policy.ordering, Fcfs) and not self._sheds
+        self.line: PlainLine | KeyedLine = PlainLine() if is_plain else self._keyed
+        self._full_chunks_s = [0.0]  # seconds of the first full chunks of a prompt that is served alone
+        self._unfit = unfit(requests, policy, replica).tobytes() if policy.on_unfit == "arrival" else b""
+        self._charge = policy.admission.tokens
+        self._takes_all = policy.prefill_alloc == "full"
+        self._rejects_at_head = policy.on_unfit == "head"
+        self._always_marks = policy.watermark_scope == "always"
+        self._watermark = policy.watermark_blocks(replica.n_blocks)
+        self._max_seqs, self._n_blocks = policy.max_seqs, replica.n_blocks
+
+    def take_arrivals(self) -> None:
+        """Let in what was sent up to now; what can never run is turned away."""
+        inflow, until_s = self.inflow, self.now_s + SAME_MOMENT_S
+        while inflow.next_s <= until_s:
+            job = inflow.take()
+            self.tape.sent_s[job.position] = job.arrival_s
+            if self._unfit and self._unfit[job.position]:
+                self.end(job, Status.REJECTED, job.arrival_s)
+                continue
+            self.line.join(job)
+            if self._sheds and job.deadline_s < math.inf:
+                job.expiry_s = job.deadline_s + SAME_MOMENT_S - self._alone_s(job.known_tokens)
+                if job.expiry_s < self.now_s:
+                    heappush(self.expiries, (job.expiry_s, job))  # late on arrival
+                else:
+                    self.fresh.append(job)
+
+    def end(self, job: FastJob, status: Status, at_s: float) -> None:
+        """A job has come to its end."""
+        self.tape.finish_s[job.position] = at_s
+        self.tape.status[job.position] = status
+        if self.has_cap:
+            self.inflow.place_free(at_s)
+
+    def release(self, job: FastJob, n_blocks: int) -> None:
+        """A running job gives its blocks back."""
+        self.free += n_blocks
+        self.n_running -= 1
+        if self.reserves:
+            self.promised -= self._blocks_for(self._charge(job, 0))
+
+    def rejoin(self) -> None:
+        """Jobs preempted in this pass wait again, the last one first in line."""
+        for job in self.preempted:
+            self.line.rejoin(job)
+            if self._sheds:
+                self.fresh.append(job)
+
+    def resume_stalled(self) -> None:
+        """Decodes that were left out of a step come back for the next."""
+        for job in self.stalled:
+            self.late[job] = job.last_token_s
+            self.cohort.join(job)
+        self.stalled = []
+
+    def stuck(self) -> PlanError:
+        """The error for a run in which nothing will ever happen again."""
+        name = self.line.head().position if self.line.n else "in the batch"
+        return PlanError(
+            f"policy {self.policy.name!r}: nothing runs and request {name} waits for ever: "
+            "no gate will ever open for it"
+        )
+
+    # ---- deadlines
+
+    def watch(self) -> None:
+        """Note when those that came in this pass, and still wait, will be late."""
+        for job in self.fresh:
+            if job.is_waiting and not job.n_outputs and not job.is_demoted and job.expiry_s < math.inf:
+                heappush(self.expiries, (job.expiry_s, job))
+        self.fresh.clear()
+
+    def _alone_s(self, n_tokens: int) -> float:
+        """Seconds until a prompt gives its first token if it is computed alone, in chunks of the budget."""
+        step_s, budget, sums_s = self.replica.step_time.step_s, self.budget_tokens, self._full_chunks_s
+        n_full = (n_tokens - 1) // budget
+        while len(sums_s) <= n_full:
+            before = (len(sums_s) - 1) * budget
+            work = budget * before + budget * (budget + 1) / 2
+            sums_s.append(sums_s[-1] + step_s(StepLoad(0, 0, budget, work, before + budget, 0)))
+        before = n_full * budget
+        rest = n_tokens - before
+        work = rest * before + rest * (rest + 1) / 2
+        return sums_s[n_full] + step_s(StepLoad(0, 0, rest, work, n_tokens, 1))
+
+    def shed(self) -> None:
+        """Give up, or put behind all others, waiting jobs whose first token must be late."""
+        expiries, now_s, is_final = self.expiries, self.now_s, self.policy.shed.action == "reject"
+        late: dict[FastJob, None] = {}
+        while expiries and expiries[0][0] < now_s:
+            job = heappop(expiries)[1]
+            if job.is_waiting and not job.is_demoted and not job.n_outputs:
+                late[job] = None
+        if not is_final:
+            self._keyed.demote(list(late))
+            return
+        for job in late:
+            self._keyed.drop(job)
+            self.end(job, Status.SHED, now_s)
+            self.gave_up = True
+
+    # ---- admission
+
+    def admit(self, room: int, *, is_whole: bool) -> None:
+        """Let waiting jobs in, in order, up to ``room`` tokens or the first that finds a gate closed."""
+        line, bt, max_seqs, now_s = self.line, self.block_tokens, self._max_seqs, self.now_s
+        while room > 0 and line.n and self.n_running < max_seqs:
+            job = line.head()
+            known = job.known_tokens
+            if self._rejects_at_head and self._never_fits(known, is_whole):
+                self.end(line.pop(), Status.REJECTED, self.now_s)
+                self.gave_up = True
+                continue
+            n = known if known <= room else room
+            if is_whole and n < known:
+                return
+            taken = -(-(known if self._takes_all else n) // bt)
+            charged = -(-self._charge(job, n) // bt)
+            wanted = charged if charged > taken else taken
+            if self._watermark and (self.n_running or self._always_marks):
+                wanted += self._watermark
+            if self.reserves:
+                wanted += self.promised - (self._n_blocks - self.free)
+            if wanted > self.free:
+                return
+            if self.reserves:
+                self.promised += charged
+            line.pop()
+            self.free -= taken
+            job.taken_blocks = taken
+            self.n_running += 1
+            if job.rank:
+                self.tape.recomputed_tokens[job.position] += job.lost_tokens
+            else:
+                arrival_s = job.arrival_s
+                self.tape.first_scheduled_s[job.position] = now_s if now_s > arrival_s else arrival_s
+            self.n_admitted = job.rank = self.n_admitted + 1
+            self.chunks.append((job, n))
+            if n < known:
+                self.tail = job
+            room -= n
+
+    def _never_fits(self, known_tokens: int, is_whole: bool) -> bool:
+        room = self._n_blocks - self._watermark
+        return (is_whole and known_tokens > self.budget_tokens) or self._blocks_for(known_tokens) > room
+
+    def _blocks_for(self, n_tokens: int) -> int:
+        return -(-n_tokens // self.block_tokens)

@@ -1,0 +1,141 @@
+"""A job: a request inside a replica, and what a policy may see of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from qtheory.system.workload.request import Request
+
+__all__ = ["SAME_MOMENT_S", "Job", "JobView"]
+
+SAME_MOMENT_S = 1e-9
+"""Moments closer than this, seconds, count as one: sums of step times carry rounding errors."""
+
+
+class JobView(Protocol):
+    """What a policy sees of a job, read only; the true output length is not part of it."""
+
+    @property
+    def position(self) -> int:
+        """Row of the request."""
+        ...
+
+    @property
+    def arrival_s(self) -> float:
+        """When it reached the replica, seconds."""
+        ...
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Length of the prompt."""
+        ...
+
+    @property
+    def max_output_tokens(self) -> int:
+        """Output length that may be assumed at most."""
+        ...
+
+    @property
+    def predicted_output_tokens(self) -> float:
+        """Output length that a predictor gives."""
+        ...
+
+    @property
+    def priority(self) -> int:
+        """Smaller is more important."""
+        ...
+
+    @property
+    def client(self) -> int:
+        """Number of the tenant."""
+        ...
+
+    @property
+    def deadline_s(self) -> float:
+        """Moment by which its first token is due; infinite if there is none."""
+        ...
+
+    @property
+    def known_tokens(self) -> int:
+        """Prompt and output tokens so far."""
+        ...
+
+    @property
+    def computed_tokens(self) -> int:
+        """Leading tokens whose keys and values are in its blocks."""
+        ...
+
+    @property
+    def n_outputs(self) -> int:
+        """Output tokens so far."""
+        ...
+
+    @property
+    def is_prefilling(self) -> bool:
+        """From (re)admission until its next token is sampled."""
+        ...
+
+    @property
+    def is_demoted(self) -> bool:
+        """Whether it was put behind all others for good."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """State of one job in the reference engine; one rule covers prefill and decode.
+
+    In every step a scheduled job computes n >= 1 of its ``known_tokens - computed_tokens``; if none is left
+    after the step, one token is sampled and becomes known. So the last output token is never computed.
+    """
+
+    position: int
+    arrival_s: float
+    prompt_tokens: int
+    max_output_tokens: int
+    predicted_output_tokens: float
+    priority: int
+    client: int
+    deadline_s: float
+    known_tokens: int
+    computed_tokens: int = 0
+    is_prefilling: bool = True
+    is_demoted: bool = False
+    n_preemptions: int = 0
+    cached_tokens: int = 0
+    lost_tokens: int = 0
+    recomputed_tokens: int = 0
+    expected_tokens: int = 0
+    total_computed_tokens: int = 0
+    first_scheduled_s: float = math.nan
+    first_token_s: float = math.nan
+    last_token_s: float = math.nan
+    alone_s: float = math.nan
+    alone_after_tokens: int = 0
+
+    @classmethod
+    def of(cls, request: Request, sent_s: float) -> Job:
+        """The job of a request that reaches the replica at ``sent_s``."""
+        return cls(
+            position=request.position,
+            arrival_s=sent_s,
+            prompt_tokens=request.prompt_tokens,
+            max_output_tokens=request.max_output_tokens,
+            predicted_output_tokens=request.predicted_output_tokens,
+            priority=request.priority,
+            client=request.client,
+            deadline_s=sent_s + request.ttft_slo_s,
+            known_tokens=request.prompt_tokens,
+        )
+
+    @property
+    def n_outputs(self) -> int:
+        """Output tokens so far."""
+        return self.known_tokens - self.prompt_tokens
+
+    @property
+    def missing_tokens(self) -> int:
+        """Known tokens that are not computed."""
+        return self.known_tokens - self.computed_tokens

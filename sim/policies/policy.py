@@ -1,0 +1,102 @@
+"""A policy: a plain value made of pieces, that any engine can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
+from qtheory.system.scheduler import CHOICES
+
+from .admission import FullPrompt
+from .composition import Chunked
+from .ordering import Fcfs
+from .pieces import Composition, DynamicOrdering, Gate, Ordering, Victim
+from .shedding import Shedding
+from .victim import LastAdmitted
+
+__all__ = ["Policy"]
+
+_WORDS = (
+    "prefill_alloc",
+    "watermark_scope",
+    "append_rule",
+    "preemption",
+    "on_unfit",
+    "priority_preempt",
+    "cache_commit",
+    "in_batch",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Ordering of the waiting queue, composition of a step, admission, victim, and the limits.
+
+    Parameters
+    ----------
+    name : str
+        For messages and reports.
+    ordering, composition, admission, victim, shed
+        The pieces; one's own may stand for any of them.
+    budget_tokens : int
+        Tokens of a step at most, >= 1.
+    max_seqs : int
+        Running jobs at most, >= 1.
+    long_prefill_threshold_tokens : int
+        Tokens of one job in a step at most; 0: no such limit.
+    watermark_frac : float
+        Share of the blocks that stays free when admitting, in [0, 1).
+    needs_oracle : bool
+        Whether its predicted output lengths are meant to be the true ones; reports say so.
+    prefill_alloc, watermark_scope, append_rule, preemption
+        Words as in `qtheory.system.scheduler.SchedulerSpec`.
+    on_unfit, priority_preempt, cache_commit, in_batch
+        Words as in `qtheory.system.scheduler.SchedulerSpec`.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of its range or a word is unknown.
+
+    Examples
+    --------
+    >>> policy = Policy(name="mine", budget_tokens=512)
+    >>> policy.ordering, policy.victim, policy.max_seqs
+    (Fcfs(), LastAdmitted(), 128)
+    """
+
+    name: str
+    ordering: Ordering | DynamicOrdering = field(default_factory=Fcfs)
+    composition: Composition = field(default_factory=Chunked)
+    admission: Gate = field(default_factory=FullPrompt)
+    victim: Victim = field(default_factory=LastAdmitted)
+    shed: Shedding = field(default_factory=Shedding)
+    budget_tokens: int = 2048
+    max_seqs: int = 128
+    long_prefill_threshold_tokens: int = 0
+    prefill_alloc: str = "chunk"
+    watermark_frac: float = 0.0
+    watermark_scope: str = "busy"
+    append_rule: str = "exact"
+    preemption: str = "recompute"
+    on_unfit: str = "arrival"
+    priority_preempt: str = "memory_only"
+    cache_commit: str = "schedule"
+    in_batch: str = "share"
+    needs_oracle: bool = False
+
+    def __post_init__(self) -> None:
+        checks.integer(budget_tokens=self.budget_tokens, max_seqs=self.max_seqs)
+        checks.at_least(0, long_prefill_threshold_tokens=self.long_prefill_threshold_tokens)
+        checks.non_negative(watermark_frac=self.watermark_frac)
+        if self.watermark_frac >= 1:
+            raise ConfigError(f"watermark_frac: {self.watermark_frac:g} must be below 1")
+        for word in _WORDS:
+            checks.one_of(word, getattr(self, word), CHOICES[word])
+        if not isinstance(self.ordering, DynamicOrdering) and not hasattr(self.ordering, "key"):
+            raise ConfigError(f"ordering: {self.ordering!r} has neither 'key' nor 'arrange'")
+
+    def watermark_blocks(self, n_blocks: int) -> int:
+        """Blocks of a pool of ``n_blocks`` that stay free when admitting."""
+        return int(self.watermark_frac * n_blocks)

@@ -1,0 +1,35 @@
+"""Earliest deadline first, with shedding."""
+
+from __future__ import annotations
+
+from qtheory.system.scheduler import SchedulerSpec
+
+from .chunked import cut_or_whole
+from .ordering import EarliestDeadline
+from .policy import Policy
+from .registry import assemble, register
+
+__all__ = ["slo"]
+
+
+@register("slo")
+def slo(spec: SchedulerSpec) -> Policy:
+    """First-token deadlines order the queue; who must miss its own is rejected.
+
+    Parameters
+    ----------
+    spec : SchedulerSpec
+        Options; those not given have the defaults of the policy.
+
+    Examples
+    --------
+    >>> slo(SchedulerSpec(name="slo", shed="demote")).shed
+    Shedding(action='demote')
+    """
+    return assemble(
+        spec,
+        composition=cut_or_whole(spec),
+        ordering=EarliestDeadline(),
+        takes=("chunked_prefill",),
+        shed="reject",
+    )

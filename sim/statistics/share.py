@@ -1,0 +1,120 @@
+"""Interval for a share of requests, such as goodput; never of zero width."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qtheory.basics.errors import ConfigError
+
+from ._runs import Floats, Runs, as_runs, check_level, t_quantile
+from ._spread import Spread, spread_of
+from .interval import Interval
+
+__all__ = ["LEAST_EVENTS", "estimate_share", "wilson_limits"]
+
+# Measured: the number of stretches is itself an estimate, too high where the limits are too narrow. Asking
+# for 20 keeps out most runs with fewer than 10 in truth; of those that pass, fewer than 90 % would cover.
+LEAST_EVENTS = 20.0
+
+
+def wilson_limits(share: float, spread: Spread, n_effective: float, level: float) -> tuple[float, float]:
+    r"""Wilson's limits [1]_ for a share seen in :math:`n_e` effectively independent requests [2]_.
+
+    .. math:: \frac{p + t^2 / 2 n_e \pm t \sqrt{p (1 - p) / n_e + t^2 / 4 n_e^2}}{1 + t^2 / n_e}
+
+    The rarer of good and bad comes in about :math:`c = n_e \min(p, 1 - p)` independent stretches, which is
+    all that the variance was estimated from; so Student's :math:`t` gets no more than :math:`c` degrees of
+    freedom.
+
+    References
+    ----------
+    .. [1] Wilson (1927), "Probable inference, the law of succession, and statistical inference", JASA 22,
+       209-212.
+    .. [2] Korn and Graubard (1998), "Confidence intervals for proportions with small expected number of
+       positive counts estimated from survey data", Survey Methodology 24, 193-201 (effective sample size).
+    """
+    dof: float = len(spread.parts) - 1
+    if spread.variance > 0:
+        dof = min(dof, max(n_effective * min(share, 1 - share), 1.0))
+    square = t_quantile(level, dof) ** 2 / n_effective
+    middle = share + square / 2
+    half = float(np.sqrt(square * share * (1 - share) + square**2 / 4))
+    return max((middle - half) / (1 + square), 0.0), min((middle + half) / (1 + square), 1.0)
+
+
+def _unseen(spread: Spread, like: list[Floats] | None) -> tuple[float, tuple[str, ...]]:
+    """Effective number where all requests are good, or none: nothing in them tells how they hang together."""
+    if like is not None:
+        other = spread_of(like)
+        return other.n_effective, other.reasons
+    reason = "all requests ended alike, which does not tell how correlated they are: give latencies as 'like'"
+    return float(len(spread.parts)), (reason,)
+
+
+def estimate_share(runs: Runs, *, like: Runs | None = None, level: float = 0.95) -> Interval:
+    """Share of requests that are good, with limits that hold near 0 and 1 too.
+
+    Measured on the share of M/M/1 and M/G/1 waits under a limit (met by 90 and 99 %) with 50,000 requests,
+    nominal 95 % limits hold the truth in 91 to 97 % of all cases at loads 0.5 and 0.8; at 0.95 in 91 to 99 %,
+    and flagged.
+
+    Parameters
+    ----------
+    runs : array_like of bool
+        Good or not, of all requests in order of arrival, or one such series a replication.
+    like : array_like of float, optional
+        A latency of the same runs; used only where all requests are good or none is, for how correlated
+        requests are.
+    level : float
+        In (0, 1).
+
+    Returns
+    -------
+    Interval
+        Within 0 and 1. Not reliable if fewer than 200 effectively independent requests stand behind it, or
+        fewer than 20 independent stretches of the rarer kind.
+
+    Raises
+    ------
+    ConfigError
+        If a value is neither 0 nor 1, the level is out of range or the series is too short.
+
+    References
+    ----------
+    Wilson's limits with an effective sample size: see `wilson_limits`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> print(estimate_share(rng.random(5_000) < 0.9))
+    0.9006 (0.8892 to 0.9109 at 95 %)
+    >>> nothing_bad = estimate_share(np.ones(5_000), like=rng.exponential(size=5_000))
+    >>> print(nothing_bad)
+    1 (0.9989 to 1 at 95 %)
+    """
+    check_level(level)
+    series = as_runs("runs", runs)
+    if any(np.any((run != 0) & (run != 1)) for run in series):
+        raise ConfigError("runs: a share needs good or not (True, False, 1, 0) for each request")
+    spread = spread_of(series)
+    share, n_effective, reasons = spread.mean, spread.n_effective, spread.reasons
+    n_events = n_effective * min(share, 1 - share)
+    if n_events == 0:
+        n_effective, reasons = _unseen(spread, None if like is None else as_runs("like", like))
+    elif n_events < LEAST_EVENTS:
+        kind = "bad" if share > 0.5 else "good"
+        few = f"{kind} requests come in about {n_events:.0f} independent stretches"
+        reasons = (*reasons, f"{few}, fewer than {LEAST_EVENTS:.0f}")
+    low, high = wilson_limits(share, spread, n_effective, level)
+    return Interval(
+        estimate=share,
+        low=min(low, share),
+        high=max(high, share),
+        level=level,
+        method="Wilson, batch variance" if spread.n_batches else "Wilson, variance over replications",
+        n_replications=spread.n_replications,
+        n_batches=spread.n_batches,
+        n_effective=n_effective,
+        reliable=not reasons,
+        reason="; ".join(reasons),
+    )

@@ -1,0 +1,51 @@
+"""Percentiles: the estimate of the metrics, limits that know how little a tail proves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qtheory.basics.errors import ConfigError
+from qtheory.system import metrics
+from sim.statistics import estimate_percentile
+
+
+@pytest.mark.parametrize("q", [50, 90, 99, 99.9])
+def test_the_estimate_is_the_percentile_of_all_requests(q):
+    runs = [np.random.default_rng(i).exponential(size=900 + i) for i in range(10)]
+    assert estimate_percentile(runs, q).estimate == pytest.approx(metrics.percentile(np.concatenate(runs), q))
+
+
+def test_independent_requests_get_a_narrow_reliable_interval():
+    interval = estimate_percentile(np.random.default_rng(1).exponential(size=50_000), 99)
+    # standard error of an order statistic: sqrt(q (1 - q) / n) / density = sqrt(0.99 / 0.01 / n)
+    assert interval.half_width == pytest.approx(1.96 * np.sqrt(0.99 / 0.01 / 50_000), rel=0.5)
+    assert interval.reliable
+    assert interval.contains(np.log(100))
+
+
+def test_a_percentile_beyond_the_sample_says_so():
+    interval = estimate_percentile(np.random.default_rng(1).exponential(size=500), 99.9)
+    assert not interval.reliable
+    assert "beyond all values seen" in interval.reason
+
+
+def test_a_tail_in_few_stretches_is_not_reliable(queue):
+    interval = estimate_percentile(queue(0.95).waits(np.random.default_rng(1), 50_000), 99)
+    assert not interval.reliable
+    assert "independent stretches" in interval.reason
+
+
+@pytest.mark.parametrize("q", [1, 50, 99])
+def test_ties_and_constants_keep_the_limits_around_the_estimate(q):
+    steps = estimate_percentile(np.random.default_rng(1).integers(0, 3, size=2_000), q)
+    assert steps.low <= steps.estimate <= steps.high
+    flat = estimate_percentile(np.full(2_000, 7.0), q)
+    assert (flat.low, flat.estimate, flat.high) == (7.0, 7.0, 7.0)
+
+
+def test_input_that_cannot_be_taken_is_refused_by_name():
+    with pytest.raises(ConfigError, match="q: 100"):
+        estimate_percentile(np.ones(100), 100)
+    with pytest.raises(ConfigError, match="at least 20"):
+        estimate_percentile(np.ones(15), 50)

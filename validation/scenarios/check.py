@@ -1,0 +1,166 @@
+"""Run behaviour cases and say which hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError, ServingError
+
+from ._blocks import check_blocks
+from ._calc import check_calc
+from ._case import table, want
+from ._engine import check_engine
+from .metrics import check_metrics
+
+__all__ = ["CaseResult", "ScenarioResults", "check_scenarios"]
+
+KINDS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
+    "engine": check_engine,
+    "blocks": check_blocks,
+    "metrics": check_metrics,
+    "calc": check_calc,
+}
+LATER = ("radix", "order", "route", "disagg")
+COMMON = ("id", "kind", "title", "mirrors", "why")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """How one case came out: ``passed``, ``failed`` (with what differs) or ``skipped`` (with the reason)."""
+
+    id: str
+    kind: str
+    outcome: str
+    reasons: tuple[str, ...] = ()
+
+    def line(self) -> str:
+        """One line of text.
+
+        Examples
+        --------
+        >>> CaseResult(id="E01-x", kind="engine", outcome="failed", reasons=("a: 1", "b: 2", "c: 3")).line()
+        'E01-x ... failed: a: 1 (and 2 more)'
+        """
+        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        reason = f": {' '.join(self.reasons[0].split())}{more}" if self.reasons else ""
+        return f"{self.id} ... {self.outcome}{reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioResults:
+    """All cases of one check."""
+
+    cases: tuple[CaseResult, ...]
+
+    def count(self, outcome: str) -> int:
+        """Cases with this outcome."""
+        return sum(case.outcome == outcome for case in self.cases)
+
+    @property
+    def n_passed(self) -> int:
+        """Cases that hold."""
+        return self.count("passed")
+
+    @property
+    def n_failed(self) -> int:
+        """Cases that do not hold or cannot be read."""
+        return self.count("failed")
+
+    @property
+    def n_skipped(self) -> int:
+        """Cases of a kind that is not checked."""
+        return self.count("skipped")
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing failed."""
+        return self.n_failed == 0
+
+    def closing_line(self) -> str:
+        """``N passed, N failed``, and ``, N skipped`` if there are any."""
+        skipped = f", {self.n_skipped} skipped" if self.n_skipped else ""
+        return f"{self.n_passed} passed, {self.n_failed} failed{skipped}"
+
+    def text(self) -> str:
+        """One line a case, and the closing line."""
+        return "\n".join([*(case.line() for case in self.cases), self.closing_line()])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Plain data, a row a case."""
+        return [asdict(case) for case in self.cases]
+
+
+def check_scenarios(folder: str | Path, only: Sequence[str] | None = None) -> ScenarioResults:
+    """Run the cases in a folder, one JSON file a case.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where the files are.
+    only : sequence of str, optional
+        Beginnings of the ids to run, such as ``E01`` (default: all).
+
+    Returns
+    -------
+    ScenarioResults
+        In the order of the file names.
+
+    Raises
+    ------
+    ConfigError
+        If the folder is missing or has no case, or no case begins with one of ``only``.
+
+    Examples
+    --------
+    >>> check_scenarios("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    qtheory.basics.errors.ConfigError: no/such/folder: no such folder
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise ConfigError(
+            f"{folder}: {'is a file; give a folder of cases' if path.exists() else 'no such folder'}"
+        )
+    files = sorted(file for file in path.iterdir() if file.suffix == ".json")
+    if not files:
+        raise ConfigError(f"{folder}: has no case (files named ID.json)")
+    names = [file.stem for file in files]
+    for wanted in only or ():
+        if not wanted or not any(name.startswith(wanted) for name in names):
+            ids = [name.split("-")[0] for name in names]
+            raise ConfigError(f"only: no case begins with {wanted!r}{checks.nearest(wanted, ids)}")
+    if only:
+        files = [file for file in files if file.stem.startswith(tuple(only))]
+    return ScenarioResults(cases=tuple(_check_file(file) for file in files))
+
+
+def _check_file(file: Path) -> CaseResult:
+    kind = "unknown"
+    try:
+        case = _read(file)
+        kind = want("case", case, "kind", str)
+        if want("case", case, "id", str) != file.stem:
+            raise ConfigError(f"id: {case['id']!r} is not the name of the file, {file.name!r}")
+        if kind in LATER:
+            return CaseResult(id=file.stem, kind=kind, outcome="skipped", reasons=(f"kind {kind}",))
+        checks.one_of("kind", kind, (*KINDS, *LATER))
+        reasons = KINDS[kind]({key: value for key, value in case.items() if key not in COMMON})
+    except ServingError as error:
+        reasons = [str(error)]
+    outcome = "failed" if reasons else "passed"
+    return CaseResult(id=file.stem, kind=kind, outcome=outcome, reasons=tuple(reasons))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return table("case", json.loads(file.read_text(encoding="utf-8-sig")))
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"not valid JSON ({error})") from None
+    except OSError as error:
+        raise ConfigError(f"cannot be read ({error.strerror})") from None
