@@ -40,7 +40,9 @@ class Scenario:
         "model: a preset name, a Hugging Face config.json, or a TOML file [the largest dense Qwen2.5 whose "
         "16-bit weights fill at most a quarter of the accelerator's memory]",
     )
-    weights: str = _say("bf16", "precision of the weights: fp16, bf16, fp8, int8, fp4, int4")
+    weights: str | None = _say(
+        None, "precision of the weights: bf16, fp16, fp8, int8, fp4, int4 [as published]"
+    )
     kv_dtype: str = _say("bf16", "precision of the KV cache: fp16, bf16, fp8, int8")
     step_time: str = _say(
         "roofline",
@@ -56,7 +58,7 @@ class Scenario:
     budget_tokens: int | None = _say(
         None,
         "tokens a step [chunked prefill: hardware preset, 512 on small cards, else 2048; whole prompts: the "
-        "context length]",
+        "longest sequence, at most 32768]",
     )
     max_seqs: int = _say(128, "running requests at most")
     max_model_len_tokens: int | None = _say(
@@ -94,7 +96,7 @@ class Scenario:
         "poisson", "arrivals: poisson, gamma(cv=2), constant, closed(concurrency=64,think_s=0)"
     )
     rate_rps: float | None = _say(None, "arrival rate, requests per second [the profile's]")
-    duration_s: float | None = _say(None, "seconds in which requests arrive [120, unless requests is given]")
+    duration_s: float | None = _say(None, "seconds in which requests arrive [60, unless requests is given]")
     requests: int | None = _say(None, "number of requests, instead of a duration")
     trace: str | None = _say(None, "trace to replay instead of a workload: Azure CSV or plain CSV, .gz too")
     speed: float = _say(1.0, "factor by which the trace is replayed faster")

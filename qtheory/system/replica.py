@@ -1,0 +1,147 @@
+"""From a scenario's names to one replica: accelerator, model, step times, KV memory, limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
+from qtheory.laws import Call, parse_call
+
+from .hardware import Hardware, find_hardware
+from .memory import kv_blocks
+from .models import KV_BYTES, WEIGHT_BYTES, ModelSpec, default_model, find_model
+from .scenario import Scenario
+from .scheduler import SchedulerSpec
+from .steptime import Linear, Roofline, StepTime, read_table
+
+__all__ = ["LONGEST_WHOLE_PROMPT_TOKENS", "ReplicaSpec", "replica_of"]
+
+LONGEST_WHOLE_PROMPT_TOKENS = 32_768
+"""Default token budget of schedulers that do not cut prompts, unless the longest sequence is shorter."""
+
+_HARDWARE_FIELDS = ("mfu_frac", "mbu_frac", "overhead_per_step_s", "overhead_per_layer_s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaSpec:
+    """What serves, with every default filled in.
+
+    Parameters
+    ----------
+    hardware : Hardware
+    model : ModelSpec
+    tp : int
+    roofline : Roofline
+        Step time by the datasheet; also what MFU and MBU are measured with.
+    step_time : StepTime
+        The one in use.
+    scheduler : SchedulerSpec
+        With ``budget_tokens`` and ``max_seqs`` filled in.
+    n_blocks, block_tokens : int
+        KV memory.
+    max_model_len_tokens : int
+        Longest prompt plus output.
+    """
+
+    hardware: Hardware
+    model: ModelSpec
+    tp: int
+    roofline: Roofline
+    step_time: StepTime
+    scheduler: SchedulerSpec
+    n_blocks: int
+    block_tokens: int
+    max_model_len_tokens: int
+
+    @property
+    def budget_tokens(self) -> int:
+        """Tokens of a step at most."""
+        return self.scheduler.budget_tokens or 0
+
+
+def _step_time(text: str, roofline: Roofline) -> StepTime:
+    if text == "roofline":
+        return roofline
+    if "(" in text:
+        call = parse_call(text, where="step_time")
+        if not isinstance(call, Call) or call.name != "linear" or call.args:
+            raise ConfigError(f"step_time: {text!r} is not linear(base_s=.., per_token_s=..)")
+        for name in call.named:
+            checks.one_of("step_time: linear", name, Linear.__slots__)
+        return Linear(**call.named)  # type: ignore[arg-type]
+    if Path(text).exists() or Path(text).suffix:
+        return read_table(Path(text))
+    raise ConfigError(
+        f"step_time: unknown {text!r}{checks.nearest(text, ('roofline', 'linear'))}; "
+        "roofline, linear(base_s=...) or the file of a table"
+    )
+
+
+def replica_of(scenario: Scenario) -> ReplicaSpec:
+    """The replica that a scenario describes.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Returns
+    -------
+    ReplicaSpec
+
+    Raises
+    ------
+    ConfigError
+        If a name is unknown, a file cannot be read, or the model does not fit into memory.
+
+    Examples
+    --------
+    >>> spec = replica_of(Scenario(hardware="rtx3050"))
+    >>> spec.model.name, spec.budget_tokens
+    ('qwen2.5-0.5b', 512)
+    """
+    hardware = find_hardware(scenario.hardware)
+    own = {name: getattr(scenario, name) for name in _HARDWARE_FIELDS}
+    hardware = replace(hardware, **{name: value for name, value in own.items() if value is not None})
+    model = find_model(scenario.model) if scenario.model is not None else default_model(hardware)
+    if scenario.weights is not None:
+        checks.one_of("weights", scenario.weights, WEIGHT_BYTES)
+    checks.one_of("kv_dtype", scenario.kv_dtype, KV_BYTES)
+    roofline = Roofline(
+        hardware=hardware, model=model, tp=scenario.tp, weights=scenario.weights, kv_dtype=scenario.kv_dtype
+    )
+    n_blocks = scenario.kv_blocks or kv_blocks(
+        hardware,
+        model,
+        tp=scenario.tp,
+        weights=scenario.weights,
+        kv_dtype=scenario.kv_dtype,
+        memory_frac=scenario.memory_frac,
+        block_tokens=scenario.block_tokens,
+    )
+    in_memory = n_blocks * scenario.block_tokens + 1  # the last token is never stored
+    longest = scenario.max_model_len_tokens or min(model.max_context or in_memory, in_memory)
+    return ReplicaSpec(
+        hardware=hardware,
+        model=model,
+        tp=scenario.tp,
+        roofline=roofline,
+        step_time=_step_time(scenario.step_time, roofline),
+        scheduler=_scheduler(scenario, hardware, longest),
+        n_blocks=n_blocks,
+        block_tokens=scenario.block_tokens,
+        max_model_len_tokens=longest,
+    )
+
+
+def _scheduler(scenario: Scenario, hardware: Hardware, longest: int) -> SchedulerSpec:
+    names = ("long_prefill_threshold_tokens", "admission", "watermark_frac", "append_rule", "victim", "shed")
+    given = {name: getattr(scenario, name) for name in names}
+    spec = SchedulerSpec(
+        name=scenario.scheduler, budget_tokens=scenario.budget_tokens, max_seqs=scenario.max_seqs, **given
+    )
+    if spec.budget_tokens is not None:
+        return spec
+    budget = min(longest, LONGEST_WHOLE_PROMPT_TOKENS) if spec.whole_prompts else hardware.budget_tokens
+    return replace(spec, budget_tokens=budget)
