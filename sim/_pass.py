@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ._running import RunningPass
 from ._state import State
-from .job import Job, JobView
+from .job import Job, JobView, moment
 from .policies import alone_s
 
 __all__ = ["SchedulingPass"]
@@ -140,7 +140,7 @@ class SchedulingPass(RunningPass):
             for other in self._state.running
             if other.priority > job.priority and other not in self._admitted
         ]
-        victims.sort(key=lambda other: (-other.priority, -other.arrival_s, -other.position))
+        victims.sort(key=lambda other: (-other.priority, -moment(other.arrival_s), -other.position))
         for n in range(1, len(victims) + 1):
             if not self._offer(job, whole, victims[:n]).closed:
                 for victim in victims[:n]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from .job import Job
+from .job import Job, moment
 from .plan import View
 from .policies import DynamicOrdering, Ledger, Ordering
 
@@ -34,7 +34,7 @@ class WaitingQueue:
     def _key(self, job: Job) -> tuple[float, ...]:
         if self._static:
             return job.is_demoted, *self._static.key(job)
-        return job.is_demoted, job.arrival_s, job.position
+        return job.is_demoted, moment(job.arrival_s), job.position
 
     def join(self, job: Job) -> None:
         """A job that arrives."""

@@ -8,10 +8,26 @@ from typing import Protocol
 
 from qtheory.system.workload.request import Request
 
-__all__ = ["SAME_MOMENT_S", "Job", "JobView"]
+__all__ = ["SAME_MOMENT_S", "Job", "JobView", "moment"]
 
 SAME_MOMENT_S = 1e-9
 """Moments closer than this, seconds, count as one: sums of step times carry rounding errors."""
+
+
+def moment(at_s: float) -> float:
+    """A moment as a sorting key: without the rounding errors that would decide between equal ones.
+
+    Parameters
+    ----------
+    at_s : float
+        Seconds.
+
+    Examples
+    --------
+    >>> moment(0.1 + 0.2) == moment(0.3)
+    True
+    """
+    return round(at_s, 9)
 
 
 class JobView(Protocol):

@@ -83,7 +83,7 @@ def columns(records: Records, slo: Slo) -> dict[str, NDArray[Any]]:
 
 
 def _statistics(
-    name: str, values: Floats, counts: NDArray[np.int64] | None = None
+    name: str, values: Floats, counts: NDArray[np.integer[Any]] | None = None
 ) -> dict[str, float | None]:
     seen = ~np.isnan(values)
     values = values[seen]
@@ -97,7 +97,7 @@ def _statistics(
 
 def _mean_load(steps: StepRuns) -> StepLoad:
     """Load of the mean step of each run (the summed context grows by the decodes from step to step)."""
-    growth = steps.n_decodes * (steps.n_steps - 1) / 2
+    growth = steps.n_decodes * ((steps.n_steps - 1) / 2)
     return StepLoad(
         steps.n_decodes,  # type: ignore[arg-type]
         steps.decode_context_tokens + growth,  # type: ignore[arg-type]
@@ -139,7 +139,8 @@ def _counts(records: Records, table: dict[str, NDArray[Any]], span_s: float) -> 
     """How the requests ended, their latencies, and rates over the span."""
     n, finished, steps = len(records.requests), records.status == Status.FINISHED, records.steps
     per_s = 1 / span_s if span_s > 0 else 0.0
-    computed = int(steps.prefill_tokens.sum() + steps.n_decodes @ steps.n_steps)
+    decoded = np.multiply(steps.n_decodes, steps.n_steps, dtype=np.int64)
+    computed = int(steps.prefill_tokens.sum() + decoded.sum())
     gap_s, n_tokens = records.gaps.expand()
     n_good = int(table["good"].sum())
     numbers: dict[str, Any] = {
@@ -175,7 +176,9 @@ def _timeline(records: Records, n_windows: int) -> tuple[dict[str, float], ...]:
         "mean_kv_frac": steps.used_blocks / blocks,
         "busy_frac": np.ones(len(steps.start_s)),
         "prefill_tps": steps.prefill_tokens / np.maximum(steps.end_s - steps.start_s, 1e-300),
-        "decode_tps": steps.n_decodes * steps.n_steps / np.maximum(steps.end_s - steps.start_s, 1e-300),
+        "decode_tps": steps.n_decodes
+        * (1.0 * steps.n_steps)
+        / np.maximum(steps.end_s - steps.start_s, 1e-300),
     }
     rows: list[dict[str, float]] = []
     for low, high in pairwise(edges):

@@ -1,13 +1,21 @@
-"""Small step times for tests and for cases in which only the order of things matters."""
+"""For tests of engines and policies: small step times, random requests (these need hypothesis)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from qtheory.basics import checks
+from qtheory.system.workload.request import Requests
 
-__all__ = ["AffineStep", "ConstantStep"]
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["AffineStep", "ConstantStep", "request_lists"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +101,49 @@ class AffineStep:
     def decode_line(self, n_decodes: int) -> tuple[float, float]:
         """Linear in the summed context."""
         return self.base_s + self.per_token_s * n_decodes, self.per_context_token_s
+
+
+def request_lists(*, max_size: int = 10) -> SearchStrategy[Requests]:
+    """A hypothesis strategy: few small requests with ties, unequal lengths, priorities, clients and limits.
+
+    Parameters
+    ----------
+    max_size : int
+        Requests at most, >= 1.
+
+    Returns
+    -------
+    SearchStrategy of Requests
+
+    Examples
+    --------
+    >>> strategy = request_lists(max_size=3)  # then @given(strategy) over a test
+    """
+    from hypothesis import strategies as st
+
+    row = st.tuples(
+        st.integers(0, 40).map(lambda quarters: quarters / 4),  # arrival
+        st.integers(1, 40),  # prompt
+        st.integers(1, 12),  # output
+        st.integers(0, 5),  # what the longest output is beyond it
+        st.integers(0, 3),  # priority
+        st.integers(0, 2),  # client
+        st.sampled_from([1.0, 4.0, math.inf]),  # first-token limit
+        st.integers(1, 12),  # predicted output
+    )
+    return st.lists(row, min_size=1, max_size=max_size).map(_requests)
+
+
+def _requests(rows: list[tuple[float, ...]]) -> Requests:
+    table = np.array(sorted(rows))  # (n, 8)
+    columns = dict(
+        zip(
+            ("arrival_s", "prompt_tokens", "output_tokens", "extra", "priority", "client"),
+            table.T,
+            strict=False,
+        )
+    )
+    longest = columns["output_tokens"] + columns.pop("extra")
+    return Requests(
+        **columns, max_output_tokens=longest, ttft_slo_s=table[:, 6], predicted_output_tokens=table[:, 7]
+    )

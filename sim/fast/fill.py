@@ -21,7 +21,8 @@ def _chunked(state: State) -> int:
         room = state.budget_tokens - n
         if state.chunks:
             room -= state.chunks[0][1]
-        state.admit(room, is_whole=False)
+        if room:
+            state.admit(room, is_whole=False)
     return n
 
 

@@ -33,7 +33,7 @@ class Loop:
         self._state = state
         self._fill = fill
         self._until_s = until_s
-        self._tape = state.tape
+        self._tape, self._cohort = state.tape, state.cohort
         self._write = state.tape.runs.extend
         self._block_tokens, self._n_blocks = state.block_tokens, state.replica.n_blocks
         self._step_s = state.replica.step_time.step_s
@@ -82,19 +82,19 @@ class Loop:
 
     def _step(self, n: int) -> bool:
         """A step with prompts, or after a shortage; False if the clock stops before its end."""
-        state = self._state
+        state, cohort = self._state, self._cohort
+        chunks, context = state.chunks, cohort.context_tokens if n else 0
         prefill = prefill_context = 0
         work = 0.0
         n_sampled = n
-        for job, tokens in state.chunks:
+        for job, tokens in chunks:
             before = job.computed_tokens
             after = before + tokens
             prefill += tokens
-            work += tokens * before + tokens * (tokens + 1) / 2
+            work += tokens * (before + (tokens + 1) * 0.5)
             prefill_context += after
             if after == job.known_tokens:
                 n_sampled += 1
-        context = state.cohort.context_tokens if n else 0
         load = (n, context, prefill, work, prefill_context, n_sampled)
         seconds = self._step_s(load)  # type: ignore[arg-type]
         if not 0 < seconds < math.inf:
@@ -120,12 +120,12 @@ class Loop:
                 1, n, prefill, prefill_context, n_sampled, n_waiting, n_running, used,
             )
         )  # fmt: skip
-        if n and state.cohort.advance(1):
-            for job in state.cohort.leave():
+        if n and cohort.advance(1):
+            for job in cohort.leave():
                 self._finish(job, end_s)
         if state.stalled:
             state.resume_stalled()
-        for job, tokens in state.chunks:
+        for job, tokens in chunks:
             job.computed_tokens += tokens
             if job.computed_tokens == job.known_tokens:
                 self._sample(job, end_s)
@@ -178,7 +178,7 @@ class Loop:
 
     def _decode(self, n: int) -> bool:
         """Steps of the cohort alone, as many as go by without a change."""
-        state, cohort = self._state, self._state.cohort
+        state, cohort = self._state, self._cohort
         try:
             line = self._lines[n]
         except KeyError:
@@ -201,7 +201,7 @@ class Loop:
 
     def _run(self, n: int, k: int, first_s: float, slope_s: float) -> None:
         """Take ``k`` steps of the cohort."""
-        state, cohort = self._state, self._state.cohort
+        state, cohort = self._state, self._cohort
         context, start_s = cohort.context_tokens, state.now_s
         end_s = start_s + (k * first_s + slope_s * (k * (k - 1) // 2))
         gap_s = first_s
@@ -226,7 +226,7 @@ class Loop:
 
     def _steps_ahead(self, first_s: float, slope_s: float) -> int:
         """Steps until a member finishes, something arrives or expires, or blocks run out; at least one."""
-        state, cohort = self._state, self._state.cohort
+        state, cohort = self._state, self._cohort
         k = cohort.steps_to_finish()
         if k > 1:
             until_s = state.inflow.next_s - SAME_MOMENT_S

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from qtheory.basics import checks
-from sim.job import JobView
+from sim.job import JobView, moment
 from sim.plan import View
 
 from .pieces import Ledger
@@ -58,7 +58,7 @@ class LeastServed:
         while queues:
             counters = ledger.counters()
             heads = (queue[0] for queue in queues.values())
-            job = min(heads, key=lambda head: (counters[head.client], head.arrival_s, head.position))
+            job = min(heads, key=lambda head: (counters[head.client], moment(head.arrival_s), head.position))
             queues[job.client].popleft()
             if not queues[job.client]:
                 del queues[job.client]

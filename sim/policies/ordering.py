@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from qtheory.basics import checks
-from sim.job import SAME_MOMENT_S, JobView
+from sim.job import SAME_MOMENT_S, JobView, moment
 from sim.plan import View
 
 from .pieces import Ledger, Ordering
@@ -47,7 +47,7 @@ class Priority:
 
     def key(self, job: JobView) -> tuple[float, ...]:
         """Priority, arrival, row."""
-        return job.priority, job.arrival_s, job.position
+        return job.priority, moment(job.arrival_s), job.position
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ShortestOutput:
 
     def key(self, job: JobView) -> tuple[float, ...]:
         """Predicted output, arrival, row."""
-        return job.predicted_output_tokens, job.arrival_s, job.position
+        return job.predicted_output_tokens, moment(job.arrival_s), job.position
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class EarliestDeadline:
 
     def key(self, job: JobView) -> tuple[float, ...]:
         """Deadline, arrival, row."""
-        return job.deadline_s, job.arrival_s, job.position
+        return moment(job.deadline_s), moment(job.arrival_s), job.position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from sim.job import JobView
+from sim.job import JobView, moment
 
 __all__ = ["FewestOutput", "LastAdmitted", "LowestPriority"]
 
@@ -50,7 +50,7 @@ class LowestPriority:
 
     def choose(self, running: Sequence[J]) -> J:
         """The least important."""
-        return max(running, key=lambda job: (job.priority, job.arrival_s, job.position))
+        return max(running, key=lambda job: (job.priority, moment(job.arrival_s), job.position))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +71,6 @@ class FewestOutput:
     def choose(self, running: Sequence[J]) -> J:
         """The least advanced."""
         return min(
-            running, key=lambda job: (job.n_outputs, -job.prompt_tokens, -job.arrival_s, -job.position)
+            running,
+            key=lambda job: (job.n_outputs, -job.prompt_tokens, -moment(job.arrival_s), -job.position),
         )

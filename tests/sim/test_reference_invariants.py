@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qtheory.system.workload.request import Requests
 from sim.kvcache import Contents
-from sim.observe import Iteration
 from sim.policies import (
     GATES,
     VICTIMS,
@@ -34,42 +31,11 @@ from sim.policies import (
 )
 from sim.record import Records, Status
 from sim.reference import simulate
+from sim.replay import Replay
 from sim.replica import Replica
-from sim.testing import AffineStep, ConstantStep
+from sim.testing import AffineStep, ConstantStep, request_lists
 
-QUARTERS = st.integers(0, 40).map(lambda n: n / 4)
 AMPLE = 10_000  # blocks that are never short
-
-
-@st.composite
-def request_lists(draw, max_size=10):
-    rows = draw(
-        st.lists(
-            st.tuples(
-                QUARTERS,
-                st.integers(1, 40),
-                st.integers(1, 12),
-                st.integers(0, 5),
-                st.integers(0, 3),
-                st.integers(0, 2),
-                st.sampled_from([1.0, 4.0, math.inf]),
-                st.integers(1, 12),
-            ),
-            min_size=1,
-            max_size=max_size,
-        )
-    )
-    arrival, prompt, output, extra, priority, client, slo, predicted = zip(*sorted(rows), strict=True)
-    return Requests(
-        arrival_s=arrival,
-        prompt_tokens=prompt,
-        output_tokens=output,
-        max_output_tokens=np.add(output, extra),
-        priority=priority,
-        client=client,
-        ttft_slo_s=slo,
-        predicted_output_tokens=predicted,
-    )
 
 
 ORDERINGS = [
@@ -131,61 +97,6 @@ def alike(requests: Requests) -> Contents:
     return Contents(prompts=prompts, outputs=[None] * len(requests))
 
 
-class Replay:
-    """Follows a run by its iterations alone and checks the rules of a step."""
-
-    def __init__(self, requests: Requests, policy: Policy, replica: Replica) -> None:
-        self.requests, self.policy, self.replica = requests, policy, replica
-        self.known = requests.prompt_tokens.tolist()
-        self.computed: dict[int, int] = {}
-        self.on_host: dict[int, int] = {}
-        self.last_token_s: dict[int, float] = {}
-        self.n_tokens: dict[int, int] = defaultdict(int)
-        self.now_s = 0.0
-
-    def __call__(self, step: Iteration) -> None:
-        assert step.start_s >= self.now_s
-        self.now_s = step.end_s
-        for job in step.preempted:
-            self.on_host[job] = self.computed[job] if job in step.swapped_out else 0
-            self.computed.pop(job)
-        for job, hit in step.cached.items():
-            assert job not in self.computed
-            assert hit <= self.known[job] - 1
-            assert hit % self.replica.block_tokens == 0
-            self.computed[job] = hit
-        for job in step.swapped_in:
-            self.computed[job] = self.on_host.pop(job)
-        for event in step.events:
-            if event.kind == "abort":
-                self.computed.pop(event.position)
-        assert sum(n for _, n in step.batch.values()) <= self.policy.budget_tokens
-        assert len(step.batch) <= len(self.computed) <= self.policy.max_seqs
-        for job, (phase, n) in step.batch.items():
-            self.compute(job, phase, n, step.end_s)
-        for job in step.finished:
-            assert self.computed.pop(job) == self.known[job] - 1
-        self.check_blocks(step)
-
-    def compute(self, job: int, phase: str, n: int, end_s: float) -> None:
-        assert 1 <= n <= self.known[job] - self.computed[job]
-        assert phase == "prefill" or n == 1
-        self.computed[job] += n
-        if self.computed[job] == self.known[job]:
-            self.known[job] += 1
-            self.n_tokens[job] += 1
-            assert end_s > self.last_token_s.get(job, -1.0)
-            self.last_token_s[job] = end_s
-
-    def check_blocks(self, step: Iteration) -> None:
-        size, total = self.replica.block_tokens, self.replica.n_blocks
-        held = sum(-(-n // size) for n in self.computed.values())
-        if self.policy.prefill_alloc == "chunk":  # sharing can only leave more
-            assert step.free_blocks >= total - held
-        if not self.replica.prefix_cache:  # a whole prompt's blocks can only leave less
-            assert step.free_blocks <= total - held
-
-
 def run(requests: Requests, policy: Policy, replica: Replica, **options: object) -> tuple[Records, Replay]:
     replay = Replay(requests, policy, replica)
     contents = alike(requests) if replica.prefix_cache else None
@@ -220,7 +131,6 @@ def test_every_request_ends_once_and_time_runs_forward(requests, policy, replica
     assert np.all(records.steps.end_s[:-1] <= records.steps.start_s[1:])
 
 
-@settings(max_examples=60)
 @given(request_lists(), POLICIES, REPLICAS)
 def test_without_preemption_every_token_but_the_last_is_computed_once(
     requests, policy, replica
@@ -242,109 +152,6 @@ def test_the_engine_is_never_idle_with_work_inside(requests, policy, replica):  
     steps = records.steps
     for end_s in steps.end_s[:-1][steps.start_s[1:] > steps.end_s[:-1]]:
         assert not np.any((records.sent_s <= end_s) & (records.finish_s > end_s))
-
-
-@given(request_lists(), REPLICAS, st.sampled_from(COMPOSITIONS))
-def test_first_come_is_first_scheduled(requests, replica, composition):  # invariant 7
-    policy = Policy(name="fcfs", composition=composition, budget_tokens=64, max_seqs=3)
-    records, _ = run(requests, policy, replace(replica, n_blocks=AMPLE))
-    assert np.all(np.diff(records.first_scheduled_s) >= 0)
-
-
-@given(request_lists(), st.sampled_from(COMPOSITIONS), st.sampled_from([1, 4, 16]))
-def test_memory_for_all_at_once_means_no_preemption(requests, composition, size):  # invariant 8
-    requests = replace(requests, max_output_tokens=None)
-    stored = requests.prompt_tokens + requests.output_tokens - 1
-    n_blocks = int(np.sum(-(-stored // size)))
-    policy = Policy(name="exact", composition=composition, budget_tokens=64, max_seqs=32)
-    records, _ = run(
-        requests, policy, Replica(step_time=ConstantStep(), n_blocks=n_blocks, block_tokens=size)
-    )
-    assert not records.n_preemptions.any()
-    assert np.all(records.status == Status.FINISHED)
-
-
-@given(request_lists(), st.integers(8, 30), st.sampled_from(["recompute", "swap"]))
-def test_preemption_changes_times_but_not_outputs(requests, n_blocks, preemption):  # invariant 7
-    policy = Policy(name="tight", budget_tokens=16, max_seqs=6, preemption=preemption)
-    tight = Replica(step_time=ConstantStep(), n_blocks=n_blocks, block_tokens=2, n_swap_blocks=20)
-    fits = -(-(requests.prompt_tokens + requests.max_output_tokens - 1) // 2) <= n_blocks
-    records, replay = run(requests, policy, tight)
-    assert np.array_equal(records.status == Status.FINISHED, fits)
-    for row in np.flatnonzero(fits):
-        assert replay.n_tokens[row] == requests.output_tokens[row]
-
-
-@given(request_lists(), st.sampled_from(["schedule", "step_end"]), st.sampled_from([1, 3, 16]))
-def test_a_hit_is_the_longest_prefix_that_was_published(requests, commit, size):  # invariant 4
-    policy = Policy(name="cache", budget_tokens=20, max_seqs=4, cache_commit=commit)
-    replica = Replica(step_time=ConstantStep(), n_blocks=AMPLE, block_tokens=size, prefix_cache=True)
-    contents, seen = alike(requests), set()
-    text = [
-        contents.tokens(row, prompt_tokens=n, n_outputs=0) for row, n in enumerate(requests.prompt_tokens)
-    ]
-    computed: dict[int, int] = {}
-
-    def publish(job: int) -> None:
-        seen.update(tuple(text[job][:end]) for end in range(size, computed[job] + 1, size))
-
-    def check(step: Iteration) -> None:
-        for job, (_, n) in step.batch.items():
-            if job in step.cached:
-                ends = range(size, len(text[job]), size)
-                longest = max((end for end in ends if tuple(text[job][:end]) in seen), default=0)
-                assert step.cached[job] == longest
-                computed[job] = longest
-            computed[job] += n
-            if commit == "schedule":
-                publish(job)
-        for job in step.batch:
-            publish(job)
-
-    simulate(requests, policy, replica, contents=contents, observer=check)
-
-
-@given(request_lists(), st.sampled_from([5, 20, 64]), st.integers(1, 4))
-def test_no_shed_request_could_still_have_been_on_time(requests, budget, max_seqs):  # invariant 9
-    policy = Policy(
-        name="slo",
-        ordering=EarliestDeadline(),
-        shed=Shedding("reject"),
-        budget_tokens=budget,
-        max_seqs=max_seqs,
-    )
-    records, _ = run(requests, policy, Replica(step_time=ConstantStep(), n_blocks=AMPLE))
-    deadline_s = requests.arrival_s + requests.ttft_slo_s
-    alone_s = -(-requests.prompt_tokens // budget)
-    shed = records.status == Status.SHED
-    assert np.all((records.finish_s + alone_s)[shed] > deadline_s[shed])
-    ended = records.status == Status.FINISHED
-    assert np.all(ended | shed)
-    assert np.all((records.first_scheduled_s + alone_s)[ended] <= deadline_s[ended] + 1e-6)
-
-
-@given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 5), st.integers(1, 4))
-def test_backlogged_clients_are_served_alike(first_prompt, second_prompt, output, max_seqs):  # invariant 9
-    n = 30
-    prompts = [first_prompt if row % 2 else second_prompt for row in range(n)]
-    requests = Requests(
-        arrival_s=np.zeros(n),
-        prompt_tokens=prompts,
-        output_tokens=np.full(n, output),
-        client=np.arange(n) % 2,
-    )
-    order = LeastServed()
-    bound = 2 * max(order.prompt_weight * max(prompts), order.output_weight * max_seqs * output)
-    waiting = {0: n // 2, 1: n // 2}
-
-    def check(step: Iteration) -> None:
-        for job in step.cached:
-            waiting[job % 2] -= 1
-        if all(waiting.values()):
-            assert abs(step.counters[0] - step.counters[1]) <= bound
-
-    policy = Policy(name="fair", ordering=order, budget_tokens=100, max_seqs=max_seqs)
-    simulate(requests, policy, Replica(step_time=ConstantStep(), n_blocks=AMPLE), observer=check)
 
 
 @given(request_lists(), POLICIES, REPLICAS)

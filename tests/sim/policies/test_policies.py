@@ -151,3 +151,12 @@ def test_late_is_strictly_late():
     (job,) = jobs(1, ttft_slo_s=[3.0])
     assert not Shedding("reject").is_late(job, 0.0, 3.0)
     assert Shedding("reject").is_late(job, 0.0, 3.001)
+
+
+def test_rounding_errors_do_not_decide_between_equal_moments():
+    first, second = jobs(2, ttft_slo_s=[1.0, 0.0])
+    first.arrival_s, first.deadline_s = 0.3, 0.1 + 0.2  # a little more than 0.3
+    second.arrival_s = second.deadline_s = 0.3
+    assert min([second, first], key=EarliestDeadline().key) is first
+    first.arrival_s = 0.1 + 0.2
+    assert LowestPriority().choose([first, second]) is second

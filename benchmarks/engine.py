@@ -1,0 +1,88 @@
+"""Requests per CPU second of the engines, by policy; growth with the number of requests; memory."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from qtheory.system.hardware import find_hardware
+from qtheory.system.memory import kv_blocks
+from qtheory.system.models import find_model
+from qtheory.system.scheduler import SchedulerSpec
+from qtheory.system.steptime import Roofline
+from qtheory.system.workload.request import Requests
+from sim import engine, reference
+from sim.policies import make_policy
+from sim.replica import Replica
+
+from .reference_loop import unit_cpu_s
+
+SCHEDULERS = ("chunked", "fcfs", "slo", "sjf", "priority")
+RATE_RPS = 6.3  # about 0.8 of what the replica below can take
+BUDGET_TOKENS = {"fcfs": 32_768}
+
+
+def requests_of(n: int, seed: int = 1) -> Requests:
+    """Poisson arrivals, lognormal prompts (mean 1,000) and outputs (mean 200), a first-token limit of 2 s."""
+    rng = np.random.default_rng(seed)
+    prompt = rng.lognormal(np.log(1000) - 0.32, 0.8, n).clip(1, 16_000)
+    output = rng.lognormal(np.log(200) - 0.245, 0.7, n).clip(1, 4_000)
+    return Requests(
+        arrival_s=np.cumsum(rng.exponential(1 / RATE_RPS, n)),
+        prompt_tokens=prompt.astype(np.int64),
+        output_tokens=output.astype(np.int64),
+        ttft_slo_s=np.full(n, 2.0),
+    )
+
+
+def replica() -> Replica:
+    """An A100 with Llama-3.1-8B."""
+    hardware, model = find_hardware("a100"), find_model("llama-3.1-8b")
+    return Replica(step_time=Roofline(hardware=hardware, model=model), n_blocks=kv_blocks(hardware, model))
+
+
+def cpu_s(simulate: Callable[..., object], requests: Requests, scheduler: str) -> float:
+    """CPU seconds of one run."""
+    spec = SchedulerSpec(name=scheduler, budget_tokens=BUDGET_TOKENS.get(scheduler, 512), max_seqs=256)
+    policy, where = make_policy(spec), replica()
+    start = time.process_time()
+    simulate(requests, policy, where)
+    return time.process_time() - start
+
+
+def main() -> None:
+    """Print the table."""
+    n, unit_s = 100_000, unit_cpu_s()
+    requests, few = requests_of(n), requests_of(2_000)
+    print(f"reference loop: {unit_s * 1000:.1f} ms of CPU a pass; {n:,} requests, records kept")
+    for name in SCHEDULERS:
+        speed = n / min(cpu_s(engine.simulate, requests, name) for _ in range(3))
+        slow = len(few) / cpu_s(reference.simulate, few, name)
+        units = speed * unit_s
+        print(f"{name}: {speed:.0f} requests per CPU second ({units:.0f} reference-loop units), ", end="")
+        print(f"{speed / slow:.0f} times the reference engine")
+    for size in (10_000, 100_000, 1_000_000):
+        speed = size / cpu_s(engine.simulate, requests_of(size), "chunked")
+        print(f"chunked, {size:,} requests: {speed:.0f} requests per CPU second")
+    for size in (250_000, 1_000_000):
+        print(f"chunked, {size:,} requests: {_bytes_a_request(size):.0f} bytes a request at the peak")
+
+
+def _bytes_a_request(n: int) -> float:
+    code = f"from benchmarks.engine import grown_bytes; print(grown_bytes({n}))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(shown.stdout) / n
+
+
+def grown_bytes(n: int) -> int:
+    """How far a run of ``n`` requests raises the peak of the resident memory of this process."""
+    requests, before = requests_of(n), 0
+    cpu_s(engine.simulate, requests_of(1_000), "chunked")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    cpu_s(engine.simulate, requests, "chunked")
+    return 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)

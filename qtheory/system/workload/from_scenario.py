@@ -1,0 +1,154 @@
+"""The workload that a scenario describes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from qtheory.basics.errors import ConfigError
+from qtheory.laws import Law, parse_law
+from qtheory.system.slo import Slo
+
+from .arrivals import Arrivals, OpenArrivals
+from .lengths import LawLengths, Lengths, PairLengths
+from .loops import ClosedLoop, Replay
+from .parse import parse_arrivals
+from .profiles import Profile, find_profile
+from .readers import read_lengths, read_requests
+from .workload import Workload
+
+if TYPE_CHECKING:
+    from qtheory.system.scenario import Scenario
+
+__all__ = ["workload_of"]
+
+_DURATION_S = 60.0
+
+
+def workload_of(scenario: Scenario) -> Workload:
+    """Arrivals, lengths and limits of a scenario, what it leaves open taken from its profile.
+
+    A length law given alone goes with the profile's law of the other length, independent unless
+    ``correlation`` says otherwise. Without ``duration_s`` and ``requests`` the load lasts 60 s; a trace is
+    replayed whole, and at ``rate_rps`` if that is given.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its fields on the load and the limits are used.
+
+    Raises
+    ------
+    ConfigError
+        If a name or a number is not allowed or two fields contradict each other.
+
+    Examples
+    --------
+    >>> from qtheory.system.scenario import Scenario
+    >>> workload = workload_of(Scenario(workload="rag", arrivals="gamma(cv=2)", rate_rps=3.0))
+    >>> workload.name, workload.offered_rps, workload.duration_s, str(workload.arrivals)
+    ('rag', 3.0, 60.0, 'gamma(cv=2)')
+    """
+    profile = find_profile(scenario.workload)
+    if scenario.trace is not None:
+        return _replay(scenario, _slo(scenario, profile))
+    if scenario.speed != 1:
+        raise ConfigError(f"speed: {scenario.speed:g} given without a trace; a trace is what it makes faster")
+    arrivals = _capped(parse_arrivals(scenario.arrivals), scenario.client_cap)
+    if isinstance(arrivals, Replay):
+        raise ConfigError(f"arrivals: {scenario.arrivals!r} needs a trace; give trace and speed instead")
+    duration_s = scenario.duration_s
+    if isinstance(arrivals, ClosedLoop):
+        if scenario.requests is None:
+            raise ConfigError(
+                f"requests: needed with {arrivals} arrivals, which have no rate and no duration"
+            )
+        if scenario.rate_rps is not None:
+            raise ConfigError(f"rate_rps: {scenario.rate_rps:g} given, but {arrivals} arrivals have no rate")
+    elif duration_s is None and scenario.requests is None:
+        duration_s = _DURATION_S
+    return Workload(
+        name=profile.name,
+        lengths=_lengths(scenario, profile),
+        arrivals=arrivals,
+        rate_rps=profile.rate_rps if scenario.rate_rps is None else scenario.rate_rps,
+        slo=_slo(scenario, profile),
+        duration_s=duration_s,
+        n_requests=scenario.requests,
+    )
+
+
+def _replay(scenario: Scenario, slo: Slo) -> Workload:
+    ours = {
+        "lengths": scenario.lengths,
+        "prompt": scenario.prompt,
+        "output": scenario.output,
+        "correlation": scenario.correlation,
+        "arrivals": None if scenario.arrivals == "poisson" else scenario.arrivals,
+    }
+    for name, value in ours.items():
+        if value is not None:
+            raise ConfigError(f"{name}: {value!r} given together with a trace, which has its own")
+    if scenario.rate_rps is not None and scenario.speed != 1:
+        raise ConfigError(f"rate_rps={scenario.rate_rps:g}, speed={scenario.speed:g}: give one of the two")
+    workload = Workload.from_trace(
+        read_requests(scenario.trace or ""), name=scenario.trace or "", speed=scenario.speed, slo=slo
+    )
+    workload = replace(
+        workload,
+        arrivals=_capped(workload.arrivals, scenario.client_cap),
+        duration_s=scenario.duration_s,
+        n_requests=scenario.requests,
+    )
+    return workload if scenario.rate_rps is None else workload.at_rate(scenario.rate_rps)
+
+
+def _capped(arrivals: Arrivals, client_cap: int) -> Arrivals:
+    if client_cap == 0 or arrivals.in_flight_cap == client_cap:
+        return arrivals
+    if arrivals.in_flight_cap:
+        raise ConfigError(
+            f"client_cap: {client_cap} given, but {arrivals} arrivals have {arrivals.in_flight_cap}"
+        )
+    if isinstance(arrivals, OpenArrivals | Replay):
+        return replace(arrivals, client_cap=client_cap)  # type: ignore[type-var]
+    raise ConfigError(f"client_cap: {client_cap} given, but {arrivals} arrivals take none")
+
+
+def _slo(scenario: Scenario, profile: Profile) -> Slo:
+    def limit(given: float | None, usual: float | None) -> float | None:
+        wanted = usual if given is None else given
+        return None if wanted is None or math.isinf(wanted) else wanted
+
+    return Slo(
+        ttft_s=limit(scenario.ttft_slo_s, profile.slo.ttft_s),
+        tpot_s=limit(scenario.tpot_slo_s, profile.slo.tpot_s),
+        e2e_s=limit(scenario.e2e_slo_s, profile.slo.e2e_s),
+    )
+
+
+def _lengths(scenario: Scenario, profile: Profile) -> Lengths:
+    if scenario.lengths is not None:
+        for name, text in {"prompt": scenario.prompt, "output": scenario.output}.items():
+            if text is not None:
+                raise ConfigError(
+                    f"{name}: {text!r} given together with lengths={scenario.lengths!r}; give one"
+                )
+        prompts, outputs = read_lengths(scenario.lengths)
+        base: Lengths = PairLengths(prompt_tokens=prompts, output_tokens=outputs)
+    else:
+        base = profile.lengths
+    if scenario.prompt is None and scenario.output is None and scenario.correlation is None:
+        return base
+    usual = _laws(base)
+    prompt = usual[0] if scenario.prompt is None else parse_law(scenario.prompt, where="prompt")
+    output = usual[1] if scenario.output is None else parse_law(scenario.output, where="output")
+    return LawLengths(prompt=prompt, output=output, rank_correlation=scenario.correlation or 0.0)
+
+
+def _laws(lengths: Lengths) -> tuple[Law, Law]:
+    """The two lengths apart, before rounding where there is such a thing."""
+    if isinstance(lengths, LawLengths):
+        return lengths.prompt, lengths.output
+    return lengths.prompt_law, lengths.output_law

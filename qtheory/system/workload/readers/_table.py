@@ -1,0 +1,185 @@
+"""Tables in text: a line of column names, then rows, in blocks that know where in the file they stand."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import TextIO
+
+from qtheory.basics.errors import ConfigError
+from qtheory.system.specfile import shown
+
+from ._file import open_text
+
+__all__ = ["Block", "FaultError", "Table", "folded", "open_table"]
+
+BLOCK_ROWS = 65_536
+_LONGEST_HEADER = 100_000
+_VALUE = re.compile(r"[-+.\d][-+.:\d eETZ]*|nan|", re.IGNORECASE)
+
+
+class FaultError(Exception):
+    """A value that cannot be taken: its row in the block, and what is wrong with it and would be right."""
+
+    def __init__(self, row: int, why: str) -> None:
+        super().__init__(why)
+        self.row = row
+        self.why = why
+
+
+def folded(name: str) -> str:
+    """Column name without case and outer spaces; inner spaces and dashes are underscores.
+
+    Examples
+    --------
+    >>> folded(" Prompt tokens")
+    'prompt_tokens'
+    """
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Some rows of a table, as text, one tuple a column."""
+
+    path: str
+    columns: Sequence[Sequence[str]]
+    lines: Sequence[Sequence[str]]
+    first_line: int
+
+    def line(self, row: int) -> int:
+        """Number of the line on which a row of the block begins; only an error asks for it."""
+        number = self.first_line
+        for fields in self.lines:
+            if not _blank(fields):
+                if row == 0:
+                    break
+                row -= 1
+            number += 1 + sum(field.count("\n") for field in fields)
+        return number
+
+    def error(self, row: int, column: str, value: str, why: str) -> ConfigError:
+        """The error for a value: file, line, column, value, what is wrong and what is allowed."""
+        return ConfigError(f"{self.path}: line {self.line(row)}: {column}: {shown(value)} {why}")
+
+
+@dataclass(slots=True, kw_only=True)
+class Table:
+    """A table under way: its column names as written, and the rows that follow, once.
+
+    Parameters
+    ----------
+    path : str
+        File, for messages.
+    header : list of str
+        Column names, without outer spaces.
+    header_line : int
+        Line of the names.
+    stream : text file
+        What follows that line.
+    delimiter : str
+        Comma, semicolon or tab.
+    """
+
+    path: str
+    header: list[str]
+    header_line: int
+    stream: TextIO
+    delimiter: str
+
+    def blocks(self) -> Iterator[Block]:
+        """Rows in blocks; blank lines are left out.
+
+        Raises
+        ------
+        ConfigError
+            If there is no row, a row has too many or too few values, or a quote is not closed.
+        """
+        reader = csv.reader(self.stream, delimiter=self.delimiter, strict=True)
+        first_line, n_rows = self.header_line + 1, 0
+        while True:
+            try:
+                lines = list(islice(reader, BLOCK_ROWS))
+            except csv.Error as error:
+                line = self.header_line + reader.line_num
+                raise ConfigError(f"{self.path}: line {line}: not CSV ({error}); check the quotes") from None
+            if not lines:
+                break
+            rows = lines if all(map(len, lines)) else [fields for fields in lines if fields]
+            if {len(fields) for fields in rows} - {len(self.header)}:
+                rows = [fields for fields in rows if not _blank(fields)]
+                self._refuse_ragged(rows, lines, first_line)
+            if rows:
+                n_rows += len(rows)
+                yield Block(
+                    path=self.path, columns=list(zip(*rows, strict=True)), lines=lines, first_line=first_line
+                )
+            first_line = self.header_line + reader.line_num + 1
+        if n_rows == 0:
+            raise ConfigError(f"{self.path}: line {self.header_line}: column names, but no rows below them")
+
+    def _refuse_ragged(self, rows: list[list[str]], lines: Sequence[Sequence[str]], first_line: int) -> None:
+        wanted = len(self.header)
+        for row, fields in enumerate(rows):
+            if len(fields) == wanted:
+                continue
+            line = Block(path=self.path, columns=(), lines=lines, first_line=first_line).line(row)
+            why = "a decimal comma? write a point, or quote text that holds a comma"
+            if len(fields) < wanted:
+                why = "cut short? complete it or delete it"
+            values = f"{len(fields)} value{'s' if len(fields) > 1 else ''}"
+            text = shown(self.delimiter.join(fields))
+            raise ConfigError(f"{self.path}: line {line}: {text} has {values} for {wanted} columns; {why}")
+
+
+@contextmanager
+def open_table(path: str) -> Iterator[Table]:
+    """A table in a text file; whether it is separated by commas, semicolons or tabs is seen from its names.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read, is empty, or its first line does not hold column names.
+    """
+    with open_text(path) as stream:
+        line, number = stream.readline(_LONGEST_HEADER), 1
+        while line and not line.strip():
+            line, number = stream.readline(_LONGEST_HEADER), number + 1
+        if not line:
+            raise ConfigError(f"{path}: is empty")
+        if line.lstrip()[0] in "{[":
+            raise ConfigError(
+                f"{path}: line {number}: JSON, as in Mooncake traces, is not readable by this version; "
+                "save it as CSV with arrival_s, prompt_tokens, output_tokens"
+            )
+        if len(line) >= _LONGEST_HEADER:
+            raise ConfigError(f"{path}: line {number}: more than {_LONGEST_HEADER:,} characters; not a table")
+        delimiter = max(",;\t", key=line.count)
+        yield Table(
+            path=path,
+            header=_names(path, number, line, delimiter),
+            header_line=number,
+            stream=stream,
+            delimiter=delimiter,
+        )
+
+
+def _names(path: str, number: int, line: str, delimiter: str) -> list[str]:
+    try:
+        header = [name.strip() for name in next(csv.reader([line], delimiter=delimiter, strict=True))]
+    except csv.Error as error:
+        raise ConfigError(f"{path}: line {number}: not CSV ({error}); check the quotes") from None
+    if all(_VALUE.fullmatch(name) for name in header):
+        raise ConfigError(
+            f"{path}: line {number}: {shown(line.strip())} are values, not column names; "
+            "put a line such as arrival_s,prompt_tokens,output_tokens first"
+        )
+    return header
+
+
+def _blank(fields: Sequence[str]) -> bool:
+    return not fields or (len(fields) == 1 and not fields[0].strip())

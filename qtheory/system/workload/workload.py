@@ -1,0 +1,184 @@
+"""Everything about the demand: who comes when, with what lengths, and what counts as good."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
+from qtheory.system.slo import Slo
+
+from .arrivals import Arrivals, OpenArrivals, PoissonArrivals
+from .lengths import Lengths, PairLengths
+from .loops import ClosedLoop, Replay
+from .request import Requests
+
+__all__ = ["Workload"]
+
+_POISSON, _NO_LIMITS = PoissonArrivals(), Slo()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Demand on a service, complete but for the seed.
+
+    Parameters
+    ----------
+    name : str
+        For reports.
+    lengths : Lengths
+        Joint law of prompt and output.
+    arrivals : Arrivals
+        Open arrivals, `ClosedLoop` or `Replay` (default Poisson).
+    rate_rps : float, optional
+        Mean arrival rate, requests per second, > 0; needed by open arrivals, not used by the others.
+    slo : Slo
+        Limits that make a request good (default: none).
+    duration_s : float, optional
+        Requests arriving in [0, ``duration_s``), seconds, > 0. Not for a closed loop.
+    n_requests : int, optional
+        This many requests, >= 1. At most one of the two; a replay without either is the whole trace.
+    trace : Requests, optional
+        What a `Replay` replays, and only that.
+
+    Raises
+    ------
+    ConfigError
+        If a parameter is missing, out of range or in contradiction to another.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Constant
+    >>> from qtheory.system.workload import LawLengths
+    >>> lengths = LawLengths(prompt=Constant(value=192), output=Constant(value=64))
+    >>> workload = Workload(name="fixed", lengths=lengths, rate_rps=4.0, duration_s=10.0)
+    >>> requests = workload.generate(np.random.default_rng(1))
+    >>> len(requests), requests.row(0).prompt_tokens, bool(requests.arrival_s[-1] < 10.0)
+    (39, 192, True)
+    """
+
+    name: str
+    lengths: Lengths
+    arrivals: Arrivals = _POISSON
+    rate_rps: float | None = None
+    slo: Slo = _NO_LIMITS
+    duration_s: float | None = None
+    n_requests: int | None = None
+    trace: Requests | None = None
+
+    def __post_init__(self) -> None:
+        numbers = {"rate_rps": self.rate_rps, "duration_s": self.duration_s}
+        checks.positive(**{name: value for name, value in numbers.items() if value is not None})
+        if self.n_requests is not None:
+            checks.integer(n_requests=self.n_requests)
+        if self.n_requests is not None and self.duration_s is not None:
+            raise ConfigError(
+                f"duration_s={self.duration_s:g}, n_requests={self.n_requests}: give one of the two"
+            )
+        if isinstance(self.arrivals, OpenArrivals) and self.rate_rps is None:
+            raise ConfigError(f"rate_rps: needed with {self.arrivals} arrivals")
+        if isinstance(self.arrivals, ClosedLoop) and self.duration_s is not None:
+            raise ConfigError("duration_s: a closed loop needs n_requests instead")
+        if isinstance(self.arrivals, Replay) != (self.trace is not None):
+            raise ConfigError("trace: needed with replay arrivals, and only there")
+        if self.trace is not None and not len(self.trace):
+            raise ConfigError("trace: holds no request")
+
+    @classmethod
+    def from_trace(
+        cls, trace: Requests, *, name: str = "trace", speed: float = 1.0, slo: Slo | None = None
+    ) -> Workload:
+        """Replay of ``trace``, its times divided by ``speed``; the lengths are the pairs of the trace."""
+        if not len(trace):
+            raise ConfigError("trace: holds no request")
+        pairs = PairLengths(
+            prompt_tokens=trace.prompt_tokens.tolist(), output_tokens=trace.output_tokens.tolist()
+        )
+        return cls(name=name, lengths=pairs, arrivals=Replay(speed=speed), slo=slo or _NO_LIMITS, trace=trace)
+
+    @property
+    def client_cap(self) -> int:
+        """Largest number of requests in flight at the client, 0: no limit; all clients of a closed loop."""
+        return self.arrivals.in_flight_cap
+
+    @property
+    def think_s(self) -> float:
+        """Seconds between an answer and the next request of the same client of a closed loop; else 0."""
+        return self.arrivals.think_s if isinstance(self.arrivals, ClosedLoop) else 0.0
+
+    @property
+    def offered_rps(self) -> float:
+        """Mean arrival rate, requests per second; of a trace (n - 1) / time from first to last.
+
+        Infinite in a closed loop and where a trace has all requests at one moment: no rate limits them.
+        """
+        if isinstance(self.arrivals, ClosedLoop):
+            return math.inf
+        if self.trace is None or not isinstance(self.arrivals, Replay):
+            return self.rate_rps or 0.0
+        span_s = float(self.trace.arrival_s[-1] - self.trace.arrival_s[0]) / self.arrivals.speed
+        return (len(self.trace) - 1) / span_s if span_s > 0 else math.inf
+
+    def at_rate(self, rate_rps: float) -> Workload:
+        """The same demand at another rate; a replay becomes faster or slower."""
+        checks.positive(rate_rps=rate_rps)
+        if isinstance(self.arrivals, OpenArrivals):
+            return replace(self, rate_rps=rate_rps)
+        if math.isinf(self.offered_rps) or not isinstance(self.arrivals, Replay):
+            raise ConfigError(
+                f"rate_rps: {rate_rps:g} given, but {self.arrivals} arrivals have no rate to change"
+            )
+        speed = self.arrivals.speed * rate_rps / self.offered_rps
+        return replace(self, arrivals=replace(self.arrivals, speed=speed))
+
+    def generate(self, rng: np.random.Generator) -> Requests:
+        """Requests to be served; equal seeds give equal bytes.
+
+        Arrivals and lengths come from streams of their own: at another rate the same requests come closer
+        together or further apart. A closed loop gives all arrivals at 0; a replay draws nothing.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Its children are used, spawned here; so a second call gives another sample.
+        """
+        if self.trace is not None:
+            return self._replayed(self.trace)
+        arrivals_rng, lengths_rng = rng.spawn(2)
+        if self.n_requests is None and self.duration_s is None:
+            raise ConfigError(f"duration_s, n_requests: workload {self.name!r} needs one of the two")
+        if isinstance(self.arrivals, OpenArrivals):
+            arrival_s = self.arrivals.arrival_times(
+                arrivals_rng, self.offered_rps, n=self.n_requests, duration_s=self.duration_s
+            )
+        else:
+            arrival_s = np.zeros(self.n_requests or 0)
+        prompts, outputs = self.lengths.sample(lengths_rng, len(arrival_s))
+        requests = Requests(arrival_s=arrival_s, prompt_tokens=prompts, output_tokens=outputs)
+        return self._with_limits(requests)
+
+    def _replayed(self, trace: Requests) -> Requests:
+        speed = self.arrivals.speed if isinstance(self.arrivals, Replay) else 1.0
+        arrival_s = (trace.arrival_s - trace.arrival_s[0]) / speed
+        n = len(trace) if self.n_requests is None else self.n_requests
+        if n > len(trace):
+            raise ConfigError(f"n_requests: {n} is more than the {len(trace)} of the trace")
+        if self.duration_s is not None:
+            n = int(np.searchsorted(arrival_s, self.duration_s, side="left"))
+        columns: dict[str, Any] = {f.name: getattr(trace, f.name) for f in fields(trace)} | {
+            "arrival_s": arrival_s
+        }
+        kept: dict[str, Any] = {
+            name: column if column is None else column[:n] for name, column in columns.items()
+        }
+        return self._with_limits(Requests(**kept))
+
+    def _with_limits(self, requests: Requests) -> Requests:
+        """First-token limits for deadline schedulers, where the trace has none of its own."""
+        if self.slo.ttft_s is None or requests.ttft_slo_s is not None:
+            return requests
+        return replace(requests, ttft_slo_s=np.full(len(requests), self.slo.ttft_s))
