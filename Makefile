@@ -16,6 +16,7 @@ $(READY): pyproject.toml
 
 demo: $(READY)  ## the main job: two schedulers under a stress load, then goodput against rate, with a picture
 	$(BIN)/sched-sim compare --schedulers fcfs,chunked --workload rag --hardware rtx3050 --duration 10
+	@mkdir -p demo
 	$(BIN)/sched-sim sweep --schedulers fcfs,chunked,slo --hardware rtx3050 --min-rate 2 --max-rate 18 --step 4 \
 		--plot demo/goodput.png --force
 	@echo "The picture is demo/goodput.png"

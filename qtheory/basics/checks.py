@@ -20,18 +20,25 @@ def nearest(word: str, allowed: Iterable[str]) -> str:
     --------
     >>> nearest("chuncked", ["fcfs", "chunked"])
     " (did you mean 'chunked'?)"
+    >>> nearest("rate", ["trace", "rate_rps"])
+    " (did you mean 'rate_rps'?)"
     >>> nearest("zzz", ["fcfs", "chunked"])
     ''
     """
     folded = {name.lower().replace("-", "_"): name for name in allowed}
-    found = get_close_matches(word.lower().replace("-", "_"), folded, n=1, cutoff=0.5)
+    plain = word.lower().replace("-", "_")
+    begun = [name for name in folded if plain and name.startswith(f"{plain}_")]
+    found = sorted(begun, key=len)[:1] or get_close_matches(plain, folded, n=1, cutoff=0.5)
     return f" (did you mean '{folded[found[0]]}'?)" if found else ""
 
 
 def _number(name: str, value: object, wanted: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ConfigError(f"{name}: {value!r} is not a number; {wanted}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ConfigError(f"{name}: {str(value)[:12]}... is too large; {wanted}") from None
     if math.isnan(number) or math.isinf(number):
         raise ConfigError(f"{name}: {number:g} is not a finite number; {wanted}")
     return number

@@ -1,3 +1,33 @@
 """Text, figures and pages: draws any result; results know nothing of pictures."""
 
 from __future__ import annotations
+
+from .canvas import check_figure_path, save_figure
+from .facts import facts
+from .figures import draw_comparison, draw_goodput, draw_timeline
+from .findings import Crossing, comparison, goodput_crossing
+from .runs import comparison_text, crossings, run_text, sweep_text, trace_text
+from .text import human, pairs, table
+from .typical import guide_rows, step_rows
+
+__all__ = [
+    "Crossing",
+    "check_figure_path",
+    "comparison",
+    "comparison_text",
+    "crossings",
+    "draw_comparison",
+    "draw_goodput",
+    "draw_timeline",
+    "facts",
+    "goodput_crossing",
+    "guide_rows",
+    "human",
+    "pairs",
+    "run_text",
+    "save_figure",
+    "step_rows",
+    "sweep_text",
+    "table",
+    "trace_text",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
@@ -141,16 +142,34 @@ class RunResult:
             if key not in known:
                 raise ConfigError(f"result: unknown key {key!r}{checks.nearest(key, known)}")
         plain = dict(data)
+        for key in ("rate_rps", "speed"):
+            plain[key] = float(plain[key]) if isinstance(plain.get(key), str) else plain.get(key)
         plain["timeline"] = tuple(plain.get("timeline", ()))
         plain["provenance"] = Provenance(**plain.get("provenance", {}))
         return cls(**plain)
 
 
+def _plain(value: Any) -> Any:
+    """``value`` with infinities as text, which JSON has no numbers for."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
 def to_json(results: Sequence[RunResult]) -> str:
-    """Results as JSON text: ``schema``, ``provenance`` of the first, and a list ``result`` of plain rows."""
-    provenance = asdict(results[0].provenance) if results else {}
+    """Results as JSON text: ``schema``, ``provenance`` of the first, and a list ``result`` of plain rows.
+
+    An infinite number (the rate of a closed loop, a limit that is switched off) is written as text.
+
+    Examples
+    --------
+    >>> from_json(to_json([]))
+    []
+    """
+    provenance = _plain(asdict(results[0].provenance)) if results else {}
     rows = [
-        result.row() | ({"timeline": list(result.timeline)} if result.timeline else {}) for result in results
+        _plain(result.row()) | ({"timeline": list(result.timeline)} if result.timeline else {})
+        for result in results
     ]
     return json.dumps({"schema": SCHEMA, "provenance": provenance, "result": rows}, indent=1, allow_nan=False)
 

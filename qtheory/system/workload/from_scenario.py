@@ -144,7 +144,10 @@ def _lengths(scenario: Scenario, profile: Profile) -> Lengths:
     usual = _laws(base)
     prompt = usual[0] if scenario.prompt is None else parse_law(scenario.prompt, where="prompt")
     output = usual[1] if scenario.output is None else parse_law(scenario.output, where="output")
-    return LawLengths(prompt=prompt, output=output, rank_correlation=scenario.correlation or 0.0)
+    try:
+        return LawLengths(prompt=prompt, output=output, rank_correlation=scenario.correlation or 0.0)
+    except ConfigError as error:
+        raise ConfigError(str(error).replace("rank_correlation", "correlation")) from None
 
 
 def _laws(lengths: Lengths) -> tuple[Law, Law]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
@@ -77,7 +78,7 @@ class Workload:
             checks.integer(n_requests=self.n_requests)
         if self.n_requests is not None and self.duration_s is not None:
             raise ConfigError(
-                f"duration_s={self.duration_s:g}, n_requests={self.n_requests}: give one of the two"
+                f"duration_s={self.duration_s:g}, requests={self.n_requests}: give one of the two"
             )
         if isinstance(self.arrivals, OpenArrivals) and self.rate_rps is None:
             raise ConfigError(f"rate_rps: needed with {self.arrivals} arrivals")
@@ -120,8 +121,9 @@ class Workload:
             return math.inf
         if self.trace is None or not isinstance(self.arrivals, Replay):
             return self.rate_rps or 0.0
-        span_s = float(self.trace.arrival_s[-1] - self.trace.arrival_s[0]) / self.arrivals.speed
-        return (len(self.trace) - 1) / span_s if span_s > 0 else math.inf
+        arrival_s = self._replay_times(self.trace)
+        span_s = float(arrival_s[-1]) if len(arrival_s) else 0.0
+        return (len(arrival_s) - 1) / span_s if span_s > 0 else math.inf
 
     def at_rate(self, rate_rps: float) -> Workload:
         """The same demand at another rate; a replay becomes faster or slower."""
@@ -161,21 +163,24 @@ class Workload:
         requests = Requests(arrival_s=arrival_s, prompt_tokens=prompts, output_tokens=outputs)
         return self._with_limits(requests)
 
-    def _replayed(self, trace: Requests) -> Requests:
+    def _replay_times(self, trace: Requests) -> NDArray[np.float64]:
+        """Moments (n,) of the part of the trace that is replayed, seconds after its first request."""
         speed = self.arrivals.speed if isinstance(self.arrivals, Replay) else 1.0
-        arrival_s = (trace.arrival_s - trace.arrival_s[0]) / speed
+        arrival_s: NDArray[np.float64] = (trace.arrival_s - trace.arrival_s[0]) / speed
         n = len(trace) if self.n_requests is None else self.n_requests
         if n > len(trace):
-            raise ConfigError(f"n_requests: {n} is more than the {len(trace)} of the trace")
+            raise ConfigError(f"requests: {n} is more than the {len(trace)} of the trace")
         if self.duration_s is not None:
             n = int(np.searchsorted(arrival_s, self.duration_s, side="left"))
-        columns: dict[str, Any] = {f.name: getattr(trace, f.name) for f in fields(trace)} | {
-            "arrival_s": arrival_s
-        }
+        return arrival_s[:n]
+
+    def _replayed(self, trace: Requests) -> Requests:
+        arrival_s = self._replay_times(trace)
+        columns: dict[str, Any] = {f.name: getattr(trace, f.name) for f in fields(trace)}
         kept: dict[str, Any] = {
-            name: column if column is None else column[:n] for name, column in columns.items()
+            name: column if column is None else column[: len(arrival_s)] for name, column in columns.items()
         }
-        return self._with_limits(Requests(**kept))
+        return self._with_limits(Requests(**(kept | {"arrival_s": arrival_s})))
 
     def _with_limits(self, requests: Requests) -> Requests:
         """First-token limits for deadline schedulers, where the trace has none of its own."""

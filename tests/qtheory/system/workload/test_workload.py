@@ -107,7 +107,7 @@ def test_a_replay_can_be_cut_by_time_or_number():
     whole = Workload.from_trace(TRACE)
     assert len(generate(replace(whole, duration_s=3.0))) == 2
     assert generate(replace(whole, n_requests=3)).prompt_tokens.tolist() == [10, 20, 30]
-    with pytest.raises(ConfigError, match="n_requests: 5 is more than the 4 of the trace"):
+    with pytest.raises(ConfigError, match="requests: 5 is more than the 4 of the trace"):
         generate(replace(whole, n_requests=5))
 
 

@@ -1,0 +1,125 @@
+"""What all figures share: style, colours, kinds of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qtheory.basics.errors import ConfigError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["MARKERS", "PALETTE", "SUFFIXES", "check_figure_path", "house_style", "new_figure", "save_figure"]
+
+SUFFIXES = (".png", ".svg", ".pdf")
+# Okabe and Ito (2008), "Color universal design", jfly.uni-koeln.de/color: can be told apart by everyone.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_STYLE: Any = {
+    "font.size": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11.0,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.8,
+    "svg.hashsalt": "queueserve",
+}
+
+
+def check_figure_path(path: Path | str) -> Path:
+    """The path, if its suffix names a kind of picture that can be written.
+
+    Parameters
+    ----------
+    path : path or str
+        A file name that ends in ``.png``, ``.svg`` or ``.pdf``.
+
+    Raises
+    ------
+    ConfigError
+        If it ends in anything else.
+
+    Examples
+    --------
+    >>> check_figure_path("knee.svg").suffix
+    '.svg'
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        kind = f"{path.suffix} picture" if path.suffix else "picture without a suffix"
+        raise ConfigError(f"{path}: cannot write a {kind}; end the name in {', '.join(SUFFIXES)}")
+    return path
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw inside this block for the look of the house; nothing is changed outside of it.
+
+    Examples
+    --------
+    >>> import matplotlib as mpl
+    >>> with house_style():
+    ...     mpl.rcParams["axes.spines.top"]
+    False
+    >>> mpl.rcParams["axes.spines.top"]
+    True
+    """
+    import matplotlib as mpl  # slow to import, so only here
+
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def new_figure(height_in: float) -> Figure:
+    """An empty figure of the usual width that needs no window system and is kept by nobody.
+
+    Parameters
+    ----------
+    height_in : float
+        Height in inches, > 0.
+
+    Examples
+    --------
+    >>> float(new_figure(4.0).get_figheight())
+    4.0
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure  # not pyplot, which keeps every figure
+
+    figure = Figure(figsize=(7.2, height_in), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_figure(figure: Any, path: Path | str) -> None:
+    """Write a figure; the suffix of the path chooses PNG, SVG or PDF. Equal figures give equal bytes.
+
+    Parameters
+    ----------
+    figure : Figure
+        As in ``draw_goodput(...).figure``.
+    path : path or str
+        File to write; an existing one is replaced.
+
+    Raises
+    ------
+    ConfigError
+        If the suffix is none of ``.png``, ``.svg``, ``.pdf``.
+
+    Examples
+    --------
+    >>> save_figure(new_figure(4.0), "knee.gif")
+    Traceback (most recent call last):
+        ...
+    qtheory.basics.errors.ConfigError: knee.gif: cannot write a .gif picture; end the name in .png, .svg, .pdf
+    """
+    kind = check_figure_path(path).suffix.lower()
+    undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(kind, {})
+    with house_style():
+        figure.savefig(path, format=kind[1:], metadata=undated)

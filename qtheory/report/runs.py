@@ -1,0 +1,202 @@
+"""Simulated runs as text: one run in full, schedulers side by side, goodput by rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .findings import Crossing, comparison, goodput_crossing
+from .text import pairs, table
+
+__all__ = ["comparison_text", "crossings", "run_text", "sweep_text", "trace_text"]
+
+Row = Mapping[str, Any]
+
+_STATISTICS = ("mean", "p50", "p90", "p95", "p99", "max")
+_LATENCIES = {
+    "ttft": "TTFT (s)",
+    "tpot": "TPOT (s)",
+    "itl": "ITL (s)",
+    "e2e": "E2E (s)",
+    "queue": "queue (s)",
+}
+_COUNTS = ("n_shed", "n_rejected", "n_unfinished", "n_preemptions")
+_BESIDE = (
+    "scheduler",
+    "rate_rps",
+    "goodput_frac",
+    "throughput_rps",
+    "mean_ttft_s",
+    "p99_ttft_s",
+    "mean_tpot_s",
+    "p99_tpot_s",
+    "p99_itl_s",
+)
+
+
+def _latency_name(name: str) -> bool:
+    first, _, rest = name.partition("_")
+    return first in _STATISTICS and rest.removesuffix("_s") in _LATENCIES
+
+
+def run_text(row: Row) -> str:
+    """Everything about one run: a table of latencies, then one quantity a line.
+
+    Parameters
+    ----------
+    row : mapping
+        Plain numbers of a run, as `RunResult.row` gives them.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(run_text({"scheduler": "fcfs", "mean_ttft_s": 0.5, "p99_ttft_s": 2.0, "goodput_frac": 0.9}))
+              mean  p99
+    TTFT (s)   0.5    2
+    <BLANKLINE>
+    scheduler   fcfs
+    goodput     90.0 %
+    """
+    latencies = [
+        {"": words} | {stat: row[f"{stat}_{name}_s"] for stat in _STATISTICS if f"{stat}_{name}_s" in row}
+        for name, words in _LATENCIES.items()
+        if f"mean_{name}_s" in row
+    ]
+    shown = [stat for stat in _STATISTICS if any(stat in entry for entry in latencies)]
+    rest = {name: value for name, value in row.items() if value is not None and not _latency_name(name)}
+    return f"{table(latencies, ['', *shown])}\n\n{pairs(rest)}"
+
+
+def _columns(rows: Sequence[Row], *, without: tuple[str, ...] = ()) -> list[str]:
+    counts = [name for name in _COUNTS if any(row.get(name) for row in rows)]
+    return [name for name in (*_BESIDE, *counts) if name not in without]
+
+
+def comparison_text(rows: Sequence[Row]) -> str:
+    """Schedulers side by side, and who is best in what.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        A row a scheduler, as `RunResult.row` gives them.
+
+    Returns
+    -------
+    str
+        A table and, below it, the finding; counts that are zero everywhere are left out.
+
+    Examples
+    --------
+    >>> print(comparison_text([{"scheduler": "fcfs", "goodput_frac": 0.4, "p99_tpot_s": 0.4, "n_shed": 0},
+    ...                        {"scheduler": "slo", "goodput_frac": 0.8, "p99_tpot_s": 0.1, "n_shed": 3}]))
+    scheduler  goodput (%)  p99 TPOT (s)  shed
+    fcfs              40.0           0.4     0
+    slo               80.0           0.1     3
+    <BLANKLINE>
+    slo has the smallest p99 TPOT: 0.1 s, 4.0 times less than fcfs (0.4 s).
+    Goodput is highest with slo: 80.0 %, 40.0 points more than fcfs (40.0 %).
+    """
+    finding = comparison(rows)
+    text = table(rows, _columns(rows, without=("rate_rps",)))
+    return f"{text}\n\n{finding}" if finding else text
+
+
+def crossings(rows: Sequence[Row], *, goodput_frac: float) -> dict[str, Crossing]:
+    """For each scheduler the largest rate at which goodput is at least a share.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        With ``scheduler``, ``rate_rps``, ``goodput_frac``.
+    goodput_frac : float
+        The share, in (0, 1].
+
+    Returns
+    -------
+    dict
+        In order of appearance.
+
+    Raises
+    ------
+    ConfigError
+        If the share is out of its range.
+
+    Examples
+    --------
+    >>> rows = [{"scheduler": "fcfs", "rate_rps": 2.0 * n, "goodput_frac": 1.2 - 0.2 * n} for n in (1, 2, 3)]
+    >>> print(crossings(rows, goodput_frac=0.9)["fcfs"])
+    3 req/s
+    """
+    names = dict.fromkeys(str(row["scheduler"]) for row in rows)
+    points = {
+        name: [(row["rate_rps"], row["goodput_frac"]) for row in rows if row["scheduler"] == name]
+        for name in names
+    }
+    return {name: goodput_crossing(points[name], goodput_frac=goodput_frac) for name in names}
+
+
+def sweep_text(rows: Sequence[Row], *, goodput_frac: float) -> str:
+    """Goodput by rate and scheduler, the latencies behind it, and where goodput crosses a share.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        A row a scheduler and rate, as `RunResult.row` gives them.
+    goodput_frac : float
+        The share, in (0, 1].
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> rows = [{"scheduler": "fcfs", "rate_rps": rate, "goodput_frac": 2 / rate} for rate in (2.0, 4.0)]
+    >>> print(sweep_text(rows, goodput_frac=0.9))
+    Goodput (%) by arrival rate
+    rate (req/s)   fcfs
+               2  100.0
+               4   50.0
+    <BLANKLINE>
+    scheduler  rate (req/s)  goodput (%)
+    fcfs                  2        100.0
+    fcfs                  4         50.0
+    <BLANKLINE>
+    Largest rate with goodput of at least 90 %, linear between the rates tried
+    fcfs   2.4 req/s
+    """
+    names = list(dict.fromkeys(str(row["scheduler"]) for row in rows))
+    by_rate: dict[float, dict[str, Any]] = {}
+    for row in rows:
+        entry = by_rate.setdefault(row["rate_rps"], {"rate_rps": row["rate_rps"]})
+        entry[f"{row['scheduler']}_frac"] = row["goodput_frac"]
+    matrix = table(list(by_rate.values()), labels={f"{name}_frac": name for name in names})
+    found = crossings(rows, goodput_frac=goodput_frac)
+    width = max(map(len, found), default=0)
+    knees = "\n".join(f"{name:<{width}}   {crossing}" for name, crossing in found.items())
+    share = f"Largest rate with goodput of at least {100 * goodput_frac:g} %, linear between the rates tried"
+    return f"Goodput (%) by arrival rate\n{matrix}\n\n{table(rows, _columns(rows))}\n\n{share}\n{knees}"
+
+
+def trace_text(rows: Sequence[Row]) -> str:
+    """One recorded trace at several speeds, a line a speed.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        As `RunResult.row` gives them, with ``speed``.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(trace_text([{"scheduler": "fcfs", "speed": 2.0, "rate_rps": 8.0, "goodput_frac": 0.5}]))
+    speed  rate (req/s)  goodput (%)
+        2             8         50.0
+    """
+    return table(rows, ["speed", *_columns(rows, without=("scheduler",))])

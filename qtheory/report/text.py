@@ -1,0 +1,134 @@
+"""Aligned text: tables of rows and blocks of labelled values, with units from the names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from qtheory.basics.units import format_value, label
+
+__all__ = ["human", "pairs", "table"]
+
+_LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_PREFIXES = {
+    "s": ((1.0, ""), (1e-3, "m"), (1e-6, "u")),
+    "B": _LARGE,
+    "B/s": _LARGE,
+    "FLOP": _LARGE,
+    "FLOP/s": _LARGE,
+}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _columns(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def table(
+    rows: Sequence[Mapping[str, object]],
+    columns: Iterable[str] | None = None,
+    *,
+    labels: Mapping[str, str] | None = None,
+) -> str:
+    """Rows as aligned text under one header line; numbers to the right, words to the left.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        A row each, from field name to value; a name that a row lacks shows as ``-``.
+    columns : iterable of str, optional
+        Field names to show, in order (default: all, in order of appearance). Names that no row has are
+        left out.
+    labels : mapping, optional
+        Header texts that replace those made from the field names.
+
+    Returns
+    -------
+    str
+        Lines without trailing blanks; an empty string if there are no rows or no columns.
+
+    Examples
+    --------
+    >>> rows = [{"scheduler": "fcfs", "p99_tpot_s": 0.4478}, {"scheduler": "chunked", "p99_tpot_s": 0.053}]
+    >>> print(table(rows))
+    scheduler  p99 TPOT (s)
+    fcfs             0.4478
+    chunked           0.053
+    """
+    present = _columns(rows)
+    shown = [name for name in (present if columns is None else columns) if name in present]
+    lines: list[list[str]] = [[(labels or {}).get(name, label(name)) for name in shown]]
+    lines += [[format_value(name, row.get(name)) for name in shown] for row in rows]
+    if not rows or not shown:
+        return ""
+    right = [any(_is_number(row.get(name)) for row in rows) for name in shown]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def human(name: str, value: object) -> str:
+    """Text of a value with its unit, the unit scaled so that the number is short.
+
+    Parameters
+    ----------
+    name : str
+        Field name, which says the unit.
+    value : object
+        Number, text, bool or None.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> human("memory_bytes", 80e9), human("step_s", 0.0123), human("mfu_frac", 0.7), human("rate_rps", 4.0)
+    ('80 GB', '12.3 ms', '70.0 %', '4 req/s')
+    """
+    unit = label(name)[len(_words(name)) :].strip(" ()").replace("bytes", "B")
+    if not unit or not _is_number(value) or not math.isfinite(value):  # type: ignore[arg-type]
+        return format_value(name, value)
+    number = float(value)  # type: ignore[arg-type]
+    for per, prefix in _PREFIXES.get(unit, ()):
+        if abs(number) >= per:
+            return f"{number / per:.4g} {prefix}{unit}"
+    return f"{format_value(name, value)} {unit}"
+
+
+def _words(name: str) -> str:
+    return label(name).partition(" (")[0]
+
+
+def pairs(values: Mapping[str, object]) -> str:
+    """One quantity a line: its words, then its value with the unit.
+
+    Parameters
+    ----------
+    values : mapping
+        From field name to value.
+
+    Returns
+    -------
+    str
+        Aligned lines.
+
+    Examples
+    --------
+    >>> print(pairs({"hardware": "rtx3050", "kv_blocks": 15000, "goodput_frac": 0.98, "p99_ttft_s": 0.25}))
+    hardware    rtx3050
+    KV blocks   15,000
+    goodput     98.0 %
+    p99 TTFT    250 ms
+    """
+    lines = [(_words(name), human(name, value)) for name, value in values.items()]
+    width = max((len(text) for text, _ in lines), default=0)
+    return "\n".join(f"{text:<{width}}   {shown}".rstrip() for text, shown in lines)

@@ -1,0 +1,167 @@
+"""What the commands that simulate have in common: title, rows, figure and records of their answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
+from qtheory.report import save_figure
+from qtheory.system.scheduler import SchedulerSpec
+
+from .emit import Answer, emit
+from .heading import at_rate, heading, limits_text
+from .options import RunOutput
+from .records import write_records
+from .values import reader, word_list
+
+if TYPE_CHECKING:
+    from validation.answer import Run
+
+__all__ = ["Schedulers", "Windows", "emit_runs", "scheduler_list", "title", "windows_of"]
+
+_PLOT_WINDOWS = 200
+_SCHEDULERS = Parameter(
+    name="--schedulers",
+    help="schedulers, separated by commas",
+    converter=reader("", str),
+    n_tokens=1,
+    metavar="NAMES",
+)
+_WINDOWS = Parameter(
+    name="--windows",
+    help="windows of a timeline in the result: averages of queue, running requests, KV memory "
+    f"[0; {_PLOT_WINDOWS} with --plot]",
+    converter=reader("windows", int),
+    n_tokens=1,
+    metavar="N",
+)
+Schedulers = Annotated[str, _SCHEDULERS]
+Windows = Annotated[int | None, _WINDOWS]
+
+
+def scheduler_list(text: str) -> list[str]:
+    """The schedulers of a list, each known.
+
+    Raises
+    ------
+    ConfigError
+        If a name is unknown, empty or comes twice.
+
+    Examples
+    --------
+    >>> scheduler_list("fcfs,chunked")
+    ['fcfs', 'chunked']
+    """
+    names = word_list("--schedulers", text)
+    for name in names:
+        SchedulerSpec(name=name)
+    return names
+
+
+def windows_of(windows: int | None, output: RunOutput) -> int:
+    """Windows of the timeline: as asked for, else as many as a figure needs.
+
+    Raises
+    ------
+    ConfigError
+        If the number is below zero.
+
+    Examples
+    --------
+    >>> windows_of(None, RunOutput()), windows_of(None, RunOutput(plot="a.png")), windows_of(5, RunOutput())
+    (0, 200, 5)
+    """
+    if windows is None:
+        return _PLOT_WINDOWS if output.plot is not None else 0
+    checks.at_least(0, windows=windows)
+    return windows
+
+
+def title(runs: Sequence[Run]) -> str:
+    """Two lines above a figure: what was simulated, and what a good request is."""
+    run = runs[0]
+    who = f"{run.result.scheduler}: " if len(runs) == 1 else ""
+    load = f"{run.scenario.trace or run.scenario.workload}{at_rate(runs)}"
+    good = limits_text(run.workload.slo).replace("<=", "\u2264")
+    return f"{who}{run.replica.model.name} on {run.replica.hardware.name}, {load}\ngood request: {good}"
+
+
+def _check_served(runs: Sequence[Run]) -> None:
+    """Raise if a run had no requests, or none of any run could ever be served."""
+    for run in runs:
+        if not run.result.n_requests:
+            raise ConfigError(
+                f"no request arrives at rate_rps={run.result.rate_rps:g} (seed={run.scenario.seed}); "
+                "raise the rate or the duration, or give a number of requests"
+            )
+    if any(run.result.n_requests > run.result.n_rejected for run in runs):
+        return
+    run, spec = runs[0], runs[0].replica
+    requests = run.records.requests
+    shortest = int((requests.prompt_tokens + requests.output_tokens).argmin())
+    prompt, output = requests.prompt_tokens[shortest], requests.output_tokens[shortest]
+    raise ConfigError(
+        f"none of the {run.result.n_requests} requests can ever run: the shortest has a prompt of {prompt} "
+        f"tokens and {output} to write; limits are kv_blocks={spec.n_blocks} of {spec.block_tokens} tokens, "
+        f"budget_tokens={spec.budget_tokens}, max_model_len_tokens={spec.max_model_len_tokens}; "
+        "raise the one that is too small"
+    )
+
+
+def _in_words(value: Any) -> Any:
+    """Infinity as a word, so that JSON keeps it: a limit of ``inf`` is not one that was never given."""
+    if isinstance(value, dict):
+        return {key: _in_words(item) for key, item in value.items()}
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def emit_runs(
+    runs: Sequence[Run],
+    text: str,
+    output: RunOutput,
+    *,
+    draw: Callable[[], Any],
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Emit runs: heading and ``text`` for people, a row a run for programs, figure and records if asked for.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    text : str
+        Tables and findings, shown below the heading.
+    output : RunOutput
+    draw : callable
+        Makes the figure of ``--plot``.
+    more : mapping, optional
+        Further entries of the JSON form.
+
+    Raises
+    ------
+    ConfigError
+        If no request could ever be served, or a file cannot be written.
+    """
+    _check_served(runs)
+    rows = [run.result.row() for run in runs]
+    if output.format == "json":
+        rows = [
+            row | ({"timeline": list(run.result.timeline)} if run.result.timeline else {})
+            for row, run in zip(rows, runs, strict=True)
+        ]
+    answer = Answer(
+        rows=rows,
+        text=f"{heading(runs)}\n\n{text}",
+        provenance=_in_words(asdict(runs[0].result.provenance)),
+        more=more or {},
+    )
+    files = {
+        "--plot": lambda path: save_figure(draw(), path),
+        "--records-out": lambda path: write_records(runs, path),
+    }
+    emit(answer, output, files)

@@ -1,0 +1,115 @@
+"""The command `sched-sim`: commands by import path, and every error as one line with an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from cyclopts import App, CycloptsError
+
+from qtheory.basics.errors import ServingError
+
+__all__ = ["app", "main"]
+
+COMMANDS = {
+    "run": "Simulate one scheduler under one load.",
+    "compare": "Put schedulers side by side under the same requests.",
+    "sweep": "Goodput of schedulers against the arrival rate, and where it falls.",
+    "trace": "Replay a recorded trace, at one or several speeds.",
+    "info": "Show presets, what they hold and where it is from, and what follows for a system.",
+    "validate": "Check the simulator against cases with known answers.",
+}
+DONE, BAD_INPUT, BUG, INTERRUPTED, CLOSED_PIPE = 0, 2, 70, 130, 141
+
+
+def _version() -> str:
+    from qtheory.system.provenance import version  # slow to import, so only here
+
+    return version()
+
+
+app = App(
+    name="sched-sim",
+    help="Queueing theory and simulation for LLM serving: how much load can this take, and why.",
+    version=_version,
+    help_format="plaintext",
+    suppress_keyboard_interrupt=False,
+    verbose=False,
+)
+for _place, (_name, _help) in enumerate(COMMANDS.items()):
+    app.command(f"validation.cli.{_name}:{_name}", name=_name, help=_help, sort_key=_place)
+
+
+@contextlib.contextmanager
+def _notes(tokens: Sequence[str]) -> Iterator[None]:
+    """Warnings in one line each on the error output, or not at all where the caller wants quiet."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if not {"-q", "--quiet"}.intersection(tokens):
+            _say(f"note: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def _say(message: str) -> None:
+    """One line on the error output, whatever the message holds."""
+    print(f"sched-sim: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _drop_pipe() -> None:
+    """Nobody reads any more; keep the interpreter from complaining about it at its end."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; never ends the process itself.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Words behind the program's name (default: those of this process).
+
+    Returns
+    -------
+    int
+        0 done; 1 a claim failed; 2 bad input, told in one line on the error output; 130 interrupted.
+
+    Examples
+    --------
+    >>> main(["--version"]) == DONE
+    0.1.0
+    True
+    """
+    tokens = list(sys.argv[1:] if argv is None else argv)
+    try:
+        with _notes(tokens):
+            status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except ServingError as error:
+        from .options import spell_as_flags
+
+        _say(spell_as_flags(str(error), tokens))
+        return BAD_INPUT
+    except CycloptsError as error:
+        from .complaints import complaint
+
+        _say(complaint(error))
+        return BAD_INPUT
+    except BrokenPipeError:
+        _drop_pipe()
+        return CLOSED_PIPE
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
+    except Exception:
+        traceback.print_exc()
+        return BUG
+    return status if isinstance(status, int) else DONE

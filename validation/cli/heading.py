@@ -1,0 +1,121 @@
+"""What was assumed, above every table: system, limits, load and seed, with every default filled in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qtheory.report import human, pairs
+from qtheory.system.slo import Slo
+
+if TYPE_CHECKING:
+    from validation.answer import Run
+
+__all__ = ["at_rate", "heading", "limits_text"]
+
+_SAID = {
+    "hardware", "tp", "model", "weights", "kv_dtype", "step_time", "scheduler", "budget_tokens", "max_seqs",
+    "kv_blocks", "block_tokens", "workload", "arrivals", "rate_rps", "duration_s", "requests", "trace",
+    "speed", "ttft_slo_s", "tpot_slo_s", "e2e_slo_s", "seed",
+}  # fmt: skip
+"""Fields of a scenario that have a place of their own in the heading."""
+
+
+def limits_text(slo: Slo) -> str:
+    """The limits of a good request in words.
+
+    Examples
+    --------
+    >>> limits_text(Slo(ttft_s=2.0, tpot_s=0.1))
+    'TTFT <= 2 s, TPOT <= 100 ms'
+    >>> limits_text(Slo())
+    'none: every served request is good'
+    """
+    limits = {"TTFT": slo.ttft_s, "TPOT": slo.tpot_s, "E2E": slo.e2e_s}
+    said = [f"{name} <= {human('limit_s', limit)}" for name, limit in limits.items() if limit is not None]
+    return ", ".join(said) or "none: every served request is good"
+
+
+def _hardware(run: Run) -> str:
+    card, tp = run.replica.hardware, run.replica.tp
+    rate = human("peak_flops_per_s", card.flops_per_s(card.sixteen_bit))
+    bandwidth = human("bandwidth_bytes_per_s", card.bandwidth_bytes_per_s)
+    facts = f"{human('memory_bytes', card.memory_bytes)}, {bandwidth}, {rate} in {card.sixteen_bit}"
+    return (f"{tp} x " if tp > 1 else "") + f"{card.name} ({facts})"
+
+
+def _model(run: Run) -> str:
+    model, roofline = run.replica.model, run.replica.roofline
+    weights = roofline.weight_format
+    size = human("weight_bytes", model.weight_bytes(weights))
+    why = "; default: largest dense Qwen2.5 in a quarter of the memory" if run.scenario.model is None else ""
+    return f"{model.name} ({size} of {weights} weights, KV in {roofline.kv_dtype}{why})"
+
+
+def _step_time(run: Run) -> str:
+    if run.scenario.step_time != "roofline":
+        return run.scenario.step_time
+    card = run.replica.hardware
+    shares = (
+        f"{human('mfu_frac', card.mfu_frac)} of peak FLOP/s, {human('mbu_frac', card.mbu_frac)} of bandwidth"
+    )
+    return f"roofline ({shares}, {human('overhead_s', card.overhead_per_step_s)} of host time a step)"
+
+
+def _limits_of_steps(runs: Sequence[Run]) -> str:
+    budgets = {run.result.scheduler: run.replica.budget_tokens for run in runs}
+    if len(set(budgets.values())) == 1:
+        tokens = human("budget_tokens", next(iter(budgets.values())))
+    else:
+        tokens = ", ".join(f"{name} {budget:,}" for name, budget in budgets.items()) + " tokens"
+    return f"{tokens} at most; {runs[0].scenario.max_seqs} running requests at most"
+
+
+def at_rate(runs: Sequence[Run]) -> str:
+    """Words for the arrival rate, if the runs have one, and the same; else nothing."""
+    rates = {run.result.rate_rps for run in runs}
+    rate_rps = rates.pop()
+    return f" at {human('rate_rps', rate_rps)}" if not rates and math.isfinite(rate_rps) else ""
+
+
+def _load(runs: Sequence[Run]) -> str:
+    scenario, counts = runs[0].scenario, {run.result.n_requests for run in runs}
+    many = f"{min(counts):,}" + (f" to {max(counts):,}" if len(counts) > 1 else "") + " requests"
+    if scenario.trace is not None:
+        return f"trace {scenario.trace}{at_rate(runs)}, {many}"
+    return f"{scenario.workload}, {scenario.arrivals}{at_rate(runs)}, {many}"
+
+
+def heading(runs: Sequence[Run]) -> str:
+    """Lines that say what the runs of one answer have in common.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        At least one; they differ in scheduler, rate or speed only.
+
+    Returns
+    -------
+    str
+        Aligned lines, a quantity each.
+    """
+    run = runs[0]
+    blocks = "given" if run.scenario.kv_blocks is not None else "computed"
+    lines: dict[str, object] = {
+        "hardware": _hardware(run),
+        "model": _model(run),
+        "step time": _step_time(run),
+        "KV memory": f"{run.replica.n_blocks:,} blocks of {run.replica.block_tokens} tokens ({blocks})",
+        "step": _limits_of_steps(runs),
+        "load": _load(runs),
+        "good request": limits_text(run.workload.slo),
+        "seed": f"{run.scenario.seed} ({run.result.kind}: no steady state is claimed)",
+    }
+    others = {name: value for name, value in run.scenario.changed().items() if name not in _SAID}
+    if others:
+        lines["also"] = ", ".join(f"{name} = {value}" for name, value in others.items())
+    stepwise = {run.result.scheduler: run.stepwise for run in runs if run.stepwise is not None}
+    if stepwise:
+        lines["slow"] = "; ".join(f"{name} runs step by step: {why}" for name, why in stepwise.items())
+    return pairs(lines)

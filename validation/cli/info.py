@@ -1,0 +1,206 @@
+"""`sched-sim info`: presets, what they hold and where it is from, and what follows for a system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
+from qtheory.system.specfile import read_mapping
+
+from .emit import Answer, emit
+from .options import OUTPUT, Given, Output, scenario_flags
+from .values import reader
+
+__all__ = ["info"]
+
+_OF_A_SYSTEM = (
+    "hardware",
+    "tp",
+    "model",
+    "weights",
+    "kv_dtype",
+    "step_time",
+    "mfu_frac",
+    "mbu_frac",
+    "overhead_per_step_s",
+    "overhead_per_layer_s",
+    "scheduler",
+    "budget_tokens",
+    "kv_blocks",
+    "memory_frac",
+    "block_tokens",
+)
+_INDENT: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "  ", "break_on_hyphens": False}
+if TYPE_CHECKING:
+    SystemFlags = Given
+else:
+    SystemFlags = scenario_flags(only=_OF_A_SYSTEM)
+_NO_FLAGS = SystemFlags()
+_NAME = Parameter(
+    name="NAME",
+    help="preset of any kind: hardware, model, workload or scheduler [list them all]",
+    converter=reader("", str),
+)
+
+
+def info(
+    name: Annotated[str | None, _NAME] = None,
+    /,
+    *,
+    flags: Annotated[SystemFlags, Parameter(name="*")] = _NO_FLAGS,
+    output: Output = OUTPUT,
+) -> None:
+    """Show presets, what they hold and where it is from, and what follows for a system.
+
+    Without a name or flags all presets are listed; with flags such as ``--hardware`` and ``--model`` the
+    weights, KV memory and step times of that system are shown.
+    """
+    output.check()
+    if name is not None:
+        if flags != _NO_FLAGS:
+            raise ConfigError(
+                f"{name}: a name and flags of a system cannot be combined; use --hardware, --model"
+            )
+        emit(_preset(name), output)
+    elif flags != _NO_FLAGS:
+        emit(_system(flags), output)
+    else:
+        emit(_listing(), output)
+
+
+def _hardware(name: str) -> dict[str, Any]:
+    from qtheory.report import facts
+    from qtheory.system.hardware import find_hardware
+
+    return facts(find_hardware(name))
+
+
+def _model(name: str) -> dict[str, Any]:
+    from qtheory.report import facts
+    from qtheory.system.models import find_model
+
+    model = find_model(name)
+    computed = {
+        "params": model.params,
+        "active_params": model.active_params,
+        "weight_bytes": model.weight_bytes(),
+        "kv_bytes_per_token": int(model.kv_bytes_per_token()),
+    }
+    return facts(model) | computed
+
+
+def _scheduler(name: str) -> dict[str, Any]:
+    from qtheory.report import facts
+    from qtheory.system.scheduler import SchedulerSpec
+    from sim.policies import make_policy
+
+    policy = facts(make_policy(SchedulerSpec(name=name)))
+    maker = getattr(import_module(f"sim.policies.{name}"), name)
+    return {"name": name, "meaning": (maker.__doc__ or "").strip().partition("\n")[0]} | policy
+
+
+def _workload(name: str) -> dict[str, Any]:
+    from qtheory.report import facts
+    from qtheory.system.workload import find_profile
+
+    return facts(find_profile(name))
+
+
+_SHOW: Mapping[str, Callable[[str], dict[str, Any]]] = {
+    "hardware": _hardware,
+    "model": _model,
+    "workload": _workload,
+    "scheduler": _scheduler,
+}
+
+
+def _names() -> dict[str, list[str]]:
+    from qtheory.system.hardware import hardware_names
+    from qtheory.system.models import model_names
+    from qtheory.system.scheduler import SCHEDULERS
+    from qtheory.system.workload import profile_names
+
+    return {
+        "hardware": hardware_names(),
+        "model": model_names(),
+        "workload": profile_names(),
+        "scheduler": list(SCHEDULERS),
+    }
+
+
+def _listing() -> Answer:
+    """All presets, a line a kind for people and a row a preset for programs."""
+    names = _names()
+    rows = [{"kind": kind, "name": name} for kind, known in names.items() for name in known]
+    blocks = (f"{kind}\n{fill(', '.join(known), width=100, **_INDENT)}" for kind, known in names.items())
+    return Answer(rows=rows, text="\n".join([*blocks, "", "sched-sim info NAME shows one of them"]))
+
+
+def _preset(name: str) -> Answer:
+    """The preset of this name, of whatever kind, or what a file describes."""
+    from qtheory.report import pairs
+
+    path = Path(name)
+    if path.suffix.lower() in (".toml", ".json") or path.is_file():
+        kinds = ["hardware" if "bandwidth_bytes_per_s" in read_mapping(path) else "model"]
+    else:
+        kinds = list(_SHOW)
+    rows = []
+    for kind in kinds:
+        try:
+            rows.append({"kind": kind, **_SHOW[kind](name)})
+        except ConfigError:
+            if len(kinds) == 1:
+                raise
+    if not rows:
+        known = [preset for names in _names().values() for preset in names]
+        raise ConfigError(
+            f"{name}: unknown preset{checks.nearest(name, known)}; sched-sim info lists them all"
+        )
+    return Answer(rows=rows, text="\n\n".join(pairs(row) for row in rows))
+
+
+def _read_aloud(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Seconds as text with a unit, under headings for people."""
+    from qtheory.report import human
+
+    headings = {"step_s": "time", "guide_s": "the guide says"}
+    return {headings.get(name, name): human(name, value) for name, value in row.items()}
+
+
+def _system(flags: Given) -> Answer:
+    """Weights, KV memory and step times of one accelerator with one model."""
+    from qtheory.report import guide_rows, pairs, step_rows, table
+    from qtheory.system.replica import replica_of
+
+    scenario = flags.load()
+    spec = replica_of(scenario)
+    row = {
+        "hardware": spec.hardware.name,
+        "tp": spec.tp,
+        "model": spec.model.name,
+        "weights": spec.roofline.weight_format,
+        "weight_bytes": spec.model.weight_bytes(spec.roofline.weight_format),
+        "kv_dtype": spec.roofline.kv_dtype,
+        "kv_bytes_per_token": int(spec.model.kv_bytes_per_token(spec.roofline.kv_dtype)),
+        "kv_blocks": spec.n_blocks,
+        "block_tokens": spec.block_tokens,
+        "max_model_len_tokens": spec.max_model_len_tokens,
+        "scheduler": spec.scheduler.name,
+        "budget_tokens": spec.budget_tokens,
+    }
+    steps = step_rows(spec.step_time, budget_tokens=spec.budget_tokens)
+    text = [pairs(row), table([_read_aloud(step) for step in steps])]
+    more: dict[str, Any] = {"steps": steps}
+    if spec.hardware.name == "rtx3050":
+        more["guide"] = guide_rows(spec.step_time)
+        claims = table([_read_aloud(claim) for claim in more["guide"]])
+        text.append(f"Claims of the learning guide for this card (it names no model)\n{claims}")
+    return Answer(rows=[row], text="\n\n".join(text), more=more)

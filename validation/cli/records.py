@@ -1,0 +1,40 @@
+"""One line a request, of all runs of an answer, as CSV."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from validation.answer import Run
+
+__all__ = ["write_records"]
+
+
+def write_records(runs: Sequence[Run], path: Path) -> None:
+    """Write the records of all requests, run by run, after which run each belongs to.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    path : Path
+        CSV file to write. Times are in seconds; a moment that never came is an empty cell.
+    """
+    from sim.summary import columns  # needs numpy, so only here
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for index, run in enumerate(runs):
+            table = columns(run.records, run.workload.slo)
+            if index == 0:
+                writer.writerow(["scheduler", "rate_rps", "speed", *table])
+            first = (run.result.scheduler, run.result.rate_rps, run.result.speed)
+            rows = zip(*(column.tolist() for column in table.values()), strict=True)
+            writer.writerows([*first, *map(_cell, row)] for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    return "" if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,41 @@
+"""`sched-sim run`: one scheduler under one load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from .answers import Windows, emit_runs, title, windows_of
+from .options import RUN_OUTPUT, Given, RunOutput, scenario_flags
+
+if TYPE_CHECKING:
+    RunFlags = Given
+else:
+    RunFlags = scenario_flags()
+_NO_FLAGS = RunFlags()
+
+__all__ = ["run"]
+
+
+def run(
+    *,
+    flags: Annotated[RunFlags, Parameter(name="*")] = _NO_FLAGS,
+    windows: Windows = None,
+    output: RunOutput = RUN_OUTPUT,
+) -> None:
+    """Simulate one scheduler under one load.
+
+    The figure of ``--plot`` shows queue, running requests and KV memory over time.
+    """
+    output.check()
+    from qtheory.report import draw_timeline, run_text
+    from validation import answer  # slow to import, so only here
+
+    found = answer.run(flags.load(), n_windows=windows_of(windows, output))
+    emit_runs(
+        [found],
+        run_text(found.result.row()),
+        output,
+        draw=lambda: draw_timeline(found.result.timeline, title=title([found]))[0].figure,
+    )

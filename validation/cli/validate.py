@@ -1,0 +1,45 @@
+"""`sched-sim validate`: checks that run on any file of a given form."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from .emit import Answer, emit
+from .options import OUTPUT, Output
+from .values import reader, word_list
+
+__all__ = ["scenarios", "validate"]
+
+CLAIM_FAILED = 1
+
+validate = App(name="validate", help="Check the simulator against cases with known answers.")
+
+_FOLDER = Parameter(name="DIR", help="folder of cases, one JSON file each", converter=reader("", str))
+_ONLY = Parameter(
+    help="beginnings of the ids of the cases to run, such as E01,E02 [all]",
+    converter=reader("", str),
+    n_tokens=1,
+)
+
+
+@validate.command
+def scenarios(
+    folder: Annotated[str, _FOLDER],
+    /,
+    *,
+    only: Annotated[str | None, _ONLY] = None,
+    output: Output = OUTPUT,
+) -> int:
+    """Run behaviour cases through the simulator: one line a case, then ``N passed, N failed``.
+
+    The exit code is 1 if a case fails.
+    """
+    from validation.scenarios import check_scenarios  # slow to import, so only here
+
+    output.check()
+    results = check_scenarios(folder, only=None if only is None else word_list("--only", only))
+    counts = {"n_passed": results.n_passed, "n_failed": results.n_failed, "n_skipped": results.n_skipped}
+    emit(Answer(rows=results.rows(), text=results.text(), more={"summary": counts}), output)
+    return 0 if results.is_good else CLAIM_FAILED
