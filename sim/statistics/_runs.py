@@ -7,11 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from qtheory.basics.errors import ConfigError
 
-__all__ = ["Floats", "Runs", "as_runs", "as_values", "check_level", "t_quantile"]
+__all__ = ["Floats", "Runs", "as_runs", "as_values", "check_level", "t_below", "t_quantile"]
 
 Floats = NDArray[np.float64]
 Runs: TypeAlias = ArrayLike | Sequence[ArrayLike]
@@ -67,4 +66,19 @@ def t_quantile(level: float, dof: float) -> float:
     >>> round(t_quantile(0.95, 9), 3)
     2.262
     """
+    from scipy import special  # slow to import, so only here
+
     return float(special.stdtrit(dof, (1 + level) / 2))
+
+
+def t_below(dof: float, value: float) -> float:
+    """Share of Student's t at or below ``value``.
+
+    Examples
+    --------
+    >>> round(t_below(9, -2.262), 3)
+    0.025
+    """
+    from scipy import special  # slow to import, so only here
+
+    return float(special.stdtr(dof, value))

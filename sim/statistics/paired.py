@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from numpy.typing import ArrayLike
-from scipy import special
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 
-from ._runs import as_values, check_level, t_quantile
+from ._runs import as_values, check_level, t_below, t_quantile
 from .interval import Interval
 
 __all__ = ["Comparison", "compare_all", "paired_difference"]
@@ -102,7 +101,7 @@ def paired_difference(
     own_level = 1 - (1 - level) / n_comparisons
     half = t_quantile(own_level, n - 1) * error
     if error > 0:
-        p_value = min(2 * n_comparisons * float(special.stdtr(n - 1, -abs(mean) / error)), 1.0)
+        p_value = min(2 * n_comparisons * t_below(n - 1, -abs(mean) / error), 1.0)
     else:
         p_value = 0.0 if mean else 1.0
     verdict = "no difference"

@@ -35,7 +35,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from qtheory.basics.errors import ConfigError
 
@@ -109,7 +108,7 @@ def _batched(values: Floats, k: int) -> Floats:
 
 def _verdict(growth: float, late: float, back: float, n: int, level: float) -> tuple[str, str]:
     grows = growth > t_quantile(level, n - 1)
-    if grows and late > float(special.stdtrit(n - n // 2 - 1, _LATE_LEVEL)):
+    if grows and late > t_quantile(2 * _LATE_LEVEL - 1, n - n // 2 - 1):
         return "overloaded", f"grows to the end of the run (t = {growth:.1f})"
     if grows:
         return "undecided", "grows at first and not in the second half: run longer"

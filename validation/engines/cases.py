@@ -46,14 +46,14 @@ def _requests(rng: np.random.Generator, n: int, longest: int) -> Requests:
     if rng.random() < 0.5:
         some["priority"] = rng.integers(0, 3, n)
     if rng.random() < 0.7:
-        limit_s = rng.integers(1, int(rng.choice([6, 40])), n)
+        limit_s = rng.integers(1, int(rng.choice([5, 9, 40])), n)
         some["ttft_slo_s"] = np.where(rng.random(n) < 0.2, np.inf, limit_s)
     return Requests(arrival_s=arrival_s, prompt_tokens=prompt, output_tokens=output, **some)
 
 
 def _options(rng: np.random.Generator, name: str, max_seqs: int, longest: int) -> dict[str, Any]:
     whole = name in ("fcfs", "orca", "static")
-    budget = 2 * longest + int(rng.integers(0, 200)) if whole else max_seqs + int(rng.integers(0, 120))
+    budget = 2 * longest + int(rng.integers(0, 200)) if whole else max_seqs + int(rng.integers(0, 60))
     options: dict[str, Any] = {"budget_tokens": budget, "max_seqs": max_seqs}
     if name != "orca":
         options["admission"] = str(rng.choice(["full_prompt", "full_prompt", "first_chunk", "no_evict"]))
@@ -66,7 +66,7 @@ def _options(rng: np.random.Generator, name: str, max_seqs: int, longest: int) -
     options["prefill_alloc"] = str(rng.choice(["chunk", "chunk", "full"]))
     options["on_unfit"] = str(rng.choice(["arrival", "arrival", "head"]))
     if name == "slo" or rng.random() < 0.2:
-        options["shed"] = str(rng.choice(["reject", "reject", "demote", "none"]))
+        options["shed"] = str(rng.choice(["reject", "reject", "reject", "demote", "none"]))
     return options
 
 
@@ -89,10 +89,10 @@ def draw_case(seed: int, *, n: int = 24) -> Case:
     block_tokens = int(rng.choice([1, 4, 16]))
     longest = int(rng.choice([30, 60]))
     requests = _requests(rng, n, longest)
-    name = str(rng.choice(_SCHEDULERS, p=[0.15, 0.2, 0.4, 0.075, 0.075, 0.05, 0.05]))
+    name = str(rng.choice(_SCHEDULERS, p=[0.15, 0.17, 0.45, 0.07, 0.06, 0.05, 0.05]))
     max_seqs = int(rng.choice([2, 4, 8, 16]))
     needed = -(-2 * longest // block_tokens)
-    n_blocks = int(needed * rng.choice([1.0, 1.2, 1.5, 2.0, 20.0])) + int(rng.integers(1, 8))
+    n_blocks = int(needed * rng.choice([1.0, 1.1, 1.2, 1.4, 1.6, 2.0, 20.0])) + int(rng.integers(1, 8))
     step_time = AffineStep(
         base_s=float(rng.choice([1.0, 0.1, 0.037])),
         per_token_s=float(rng.choice([0.0, 0.003, 0.02])),
