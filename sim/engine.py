@@ -126,4 +126,5 @@ def simulate(
         )
     state = State(requests, policy, replica, Inflow(requests, cap=client_cap, think_s=think_s))
     Loop(state, fill, until_s).run()
+    state.leave()
     return state.tape.records(requests, n_blocks=replica.n_blocks, end_s=state.now_s)

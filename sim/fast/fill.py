@@ -16,7 +16,15 @@ Filling = Callable[[State], int]
 
 def _chunked(state: State) -> int:
     """Running jobs, then prompts cut to what the budget leaves."""
-    n = continue_running(state) if state.n_running else 0
+    n = 0
+    if state.n_running:
+        cohort = state.cohort
+        spare = state.free - cohort.offsets[cohort.step % state.block_tokens]
+        if state.tail is None and spare >= state.kept_free:
+            state.free = spare
+            n = cohort.size
+        else:
+            n = continue_running(state)
     if state.line.n and not state.preempted:
         room = state.budget_tokens - n
         if state.chunks:

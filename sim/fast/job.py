@@ -21,6 +21,8 @@ class FastJob:
         "computed_tokens",
         "deadline_s",
         "expiry_s",
+        "first_scheduled_s",
+        "first_token_s",
         "is_demoted",
         "is_prefilling",
         "is_waiting",
@@ -29,12 +31,14 @@ class FastJob:
         "lost_tokens",
         "max_output_tokens",
         "n_outputs",
+        "n_preemptions",
         "output_tokens",
         "position",
         "predicted_output_tokens",
         "priority",
         "prompt_tokens",
         "rank",
+        "recomputed_tokens",
         "stalled_at_tokens",
         "taken_blocks",
         "ticket",
@@ -52,7 +56,8 @@ class FastJob:
         self.n_outputs = 0
         self.taken_blocks = self.ticket = 0
         self.rank = 0  # admissions before its own: the order of the running list
-        self.last_token_s = math.nan
+        self.first_scheduled_s = self.first_token_s = self.last_token_s = math.nan
+        self.n_preemptions = self.recomputed_tokens = 0
         self.stalled_at_tokens = -1
         self.is_prefilling = self.is_waiting = True
         self.is_demoted = False

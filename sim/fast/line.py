@@ -38,6 +38,10 @@ class PlainLine:
         self.n += 1
         self._jobs.appendleft(job)
 
+    def jobs(self) -> list[FastJob]:
+        """All waiting jobs."""
+        return list(self._jobs)
+
     def head(self) -> FastJob:
         """The first; there must be one."""
         return self._jobs[0]
@@ -59,41 +63,47 @@ class KeyedLine:
         Waiting jobs.
     """
 
-    __slots__ = ("_count", "_heap", "_ordering", "n")
+    __slots__ = ("_count", "_demoted", "_heap", "_key", "n")
 
     def __init__(self, ordering: Ordering) -> None:
-        self._ordering = ordering
-        self._heap: list[tuple[bool, tuple[float, ...], int, FastJob]] = []
+        self._key = ordering.key
+        self._heap: list[tuple[tuple[float, ...], int, FastJob]] = []
+        self._demoted: list[tuple[tuple[float, ...], int, FastJob]] = []
         self._count = 0
         self.n = 0
-
-    def _push(self, job: FastJob, sign: int) -> None:
-        self._count += 1
-        job.ticket = sign * self._count
-        heappush(self._heap, (job.is_demoted, self._ordering.key(job), job.ticket, job))
 
     def join(self, job: FastJob) -> None:
         """A job that arrives."""
         self.n += 1
-        self._push(job, 1)
+        self._count = job.ticket = self._count + 1
+        heappush(self._heap, (self._key(job), job.ticket, job))
 
     def rejoin(self, job: FastJob) -> None:
         """A job that was preempted."""
         job.is_waiting = True
         self.n += 1
-        self._push(job, -1)
+        self._count += 1
+        job.ticket = -self._count
+        heappush(self._demoted if job.is_demoted else self._heap, (self._key(job), job.ticket, job))
+
+    def jobs(self) -> list[FastJob]:
+        """All waiting jobs."""
+        return list({entry[2]: None for entry in self._heap + self._demoted if entry[2].is_waiting})
 
     def head(self) -> FastJob:
         """The first; there must be one."""
         heap = self._heap
-        while (entry := heap[0])[3].is_demoted != entry[0] or not entry[3].is_waiting:
+        while heap:
+            job = heap[0][2]
+            if job.is_waiting and not job.is_demoted:
+                return job
             heappop(heap)
-        return entry[3]
+        return self._demoted[0][2]
 
     def pop(self) -> FastJob:
         """Take the first."""
         job = self.head()
-        heappop(self._heap)
+        heappop(self._heap or self._demoted)
         self.n -= 1
         job.is_waiting = False
         return job
@@ -105,6 +115,7 @@ class KeyedLine:
 
     def demote(self, jobs: list[FastJob]) -> None:
         """Put waiting jobs, in the order in which they stand, behind all others for good."""
-        for job in sorted(jobs, key=lambda job: (self._ordering.key(job), job.ticket)):
+        for job in sorted(jobs, key=lambda job: (self._key(job), job.ticket)):
             job.is_demoted = True
-            self._push(job, 1)
+            self._count = job.ticket = self._count + 1
+            heappush(self._demoted, (self._key(job), job.ticket, job))

@@ -29,12 +29,27 @@ class Loop:
         Moment at which the clock is stopped.
     """
 
+    __slots__ = (
+        "_block_tokens",
+        "_close",
+        "_cohort",
+        "_decode_line",
+        "_fill",
+        "_lines",
+        "_n_blocks",
+        "_state",
+        "_step_s",
+        "_tape",
+        "_until_s",
+        "_write",
+    )
+
     def __init__(self, state: State, fill: Filling, until_s: float) -> None:
         self._state = state
         self._fill = fill
         self._until_s = until_s
         self._tape, self._cohort = state.tape, state.cohort
-        self._write = state.tape.runs.extend
+        self._write, self._close = state.tape.runs.extend, state.tape.close
         self._block_tokens, self._n_blocks = state.block_tokens, state.replica.n_blocks
         self._step_s = state.replica.step_time.step_s
         self._decode_line = state.replica.step_time.decode_line
@@ -148,13 +163,13 @@ class Loop:
 
     def _sample(self, job: FastJob, end_s: float) -> None:
         """A prompt is complete: its token comes, and it decodes from the next step on."""
-        state, tape = self._state, self._tape
+        state = self._state
         if job is state.tail:
             state.tail = None
         if job.n_outputs:
-            tape.gaps.extend(pack_gap(end_s - job.last_token_s, 0.0, 1, 1))
+            self._tape.gaps.extend(pack_gap(end_s - job.last_token_s, 0.0, 1, 1))
         else:
-            tape.first_token_s[job.position] = end_s
+            job.first_token_s = end_s
         job.n_outputs += 1
         job.known_tokens += 1
         job.is_prefilling = False
@@ -166,11 +181,10 @@ class Loop:
             state.late[job] = end_s
 
     def _finish(self, job: FastJob, end_s: float) -> None:
-        state, tape = self._state, self._tape
+        state = self._state
         held = -(-job.computed_tokens // self._block_tokens)
         state.release(job, held if held > job.taken_blocks else job.taken_blocks)
-        tape.finish_s[job.position] = end_s
-        tape.status[job.position] = 0  # Status.FINISHED
+        self._close(job, 0, end_s)  # Status.FINISHED
         if state.has_cap:
             state.inflow.place_free(end_s)
 

@@ -107,7 +107,7 @@ class _Walk:
     def _preempt(self, job: FastJob) -> None:
         self._drop(job)
         self.state.preempted.append(job)
-        self.state.tape.n_preemptions[job.position] += 1
+        job.n_preemptions += 1
         job.lost_tokens = job.computed_tokens
         job.computed_tokens = 0
         job.is_prefilling = True

@@ -7,7 +7,6 @@ from heapq import heappop, heappush
 from typing import cast
 
 from qtheory.basics.errors import PlanError
-from qtheory.system.steptime import StepLoad
 from qtheory.system.workload.request import Requests
 from sim.job import SAME_MOMENT_S
 from sim.policies import Fcfs, Ordering, Policy
@@ -30,6 +29,45 @@ class State:
     prompts of the present step with their tokens, the tail among them. ``late`` holds the members of the
     cohort whose last token came at another moment than the end of the cohort's last step.
     """
+
+    __slots__ = (
+        "_always_marks",
+        "_charge",
+        "_full_chunks_s",
+        "_keyed",
+        "_max_seqs",
+        "_n_blocks",
+        "_rejects_at_head",
+        "_sheds",
+        "_takes_all",
+        "_unfit",
+        "_watermark",
+        "block_tokens",
+        "budget_tokens",
+        "chunks",
+        "cohort",
+        "expiries",
+        "free",
+        "fresh",
+        "gave_up",
+        "has_cap",
+        "inflow",
+        "kept_free",
+        "last_decode_s",
+        "late",
+        "line",
+        "n_admitted",
+        "n_running",
+        "now_s",
+        "policy",
+        "preempted",
+        "promised",
+        "replica",
+        "reserves",
+        "stalled",
+        "tail",
+        "tape",
+    )
 
     def __init__(self, requests: Requests, policy: Policy, replica: Replica, inflow: Inflow) -> None:
         self.policy, self.replica, self.inflow = policy, replica, inflow
@@ -72,7 +110,6 @@ class State:
         inflow, until_s = self.inflow, self.now_s + SAME_MOMENT_S
         while inflow.next_s <= until_s:
             job = inflow.take()
-            self.tape.sent_s[job.position] = job.arrival_s
             if self._unfit and self._unfit[job.position]:
                 self.end(job, Status.REJECTED, job.arrival_s)
                 continue
@@ -86,8 +123,7 @@ class State:
 
     def end(self, job: FastJob, status: Status, at_s: float) -> None:
         """A job has come to its end."""
-        self.tape.finish_s[job.position] = at_s
-        self.tape.status[job.position] = status
+        self.tape.close(job, status, at_s)
         if self.has_cap:
             self.inflow.place_free(at_s)
 
@@ -111,6 +147,14 @@ class State:
             self.late[job] = job.last_token_s
             self.cohort.join(job)
         self.stalled = []
+
+    def leave(self) -> None:
+        """The clock has stopped: note how far those inside have come."""
+        inside = [*self.line.jobs(), *self.cohort.members(), *self.stalled, *(job for job, _ in self.chunks)]
+        if self.tail is not None:
+            inside.append(self.tail)
+        for job in dict.fromkeys(inside):
+            self.tape.close(job, Status.UNFINISHED, math.nan)
 
     def stuck(self) -> PlanError:
         """The error for a run in which nothing will ever happen again."""
@@ -136,11 +180,11 @@ class State:
         while len(sums_s) <= n_full:
             before = (len(sums_s) - 1) * budget
             work = budget * before + budget * (budget + 1) / 2
-            sums_s.append(sums_s[-1] + step_s(StepLoad(0, 0, budget, work, before + budget, 0)))
+            sums_s.append(sums_s[-1] + step_s((0, 0, budget, work, before + budget, 0)))  # type: ignore[arg-type]
         before = n_full * budget
         rest = n_tokens - before
         work = rest * before + rest * (rest + 1) / 2
-        return sums_s[n_full] + step_s(StepLoad(0, 0, rest, work, n_tokens, 1))
+        return sums_s[n_full] + step_s((0, 0, rest, work, n_tokens, 1))  # type: ignore[arg-type]
 
     def shed(self) -> None:
         """Give up, or put behind all others, waiting jobs whose first token must be late."""
@@ -189,10 +233,9 @@ class State:
             job.taken_blocks = taken
             self.n_running += 1
             if job.rank:
-                self.tape.recomputed_tokens[job.position] += job.lost_tokens
+                job.recomputed_tokens += job.lost_tokens
             else:
-                arrival_s = job.arrival_s
-                self.tape.first_scheduled_s[job.position] = now_s if now_s > arrival_s else arrival_s
+                job.first_scheduled_s = now_s if now_s > job.arrival_s else job.arrival_s
             self.n_admitted = job.rank = self.n_admitted + 1
             self.chunks.append((job, n))
             if n < known:

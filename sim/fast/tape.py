@@ -1,9 +1,8 @@
-"""What the fast engine writes down, in packed columns."""
+"""What the fast engine writes down: packed rows by request, by run of steps and by run of gaps."""
 
 from __future__ import annotations
 
 import math
-from array import array
 from dataclasses import fields
 from struct import Struct
 
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from qtheory.system.workload.request import Requests
 from sim.record import GapRuns, Records, Status, StepRuns
 
-__all__ = ["GAP", "RUN", "Tape", "pack_gap", "pack_run"]
+from .job import FastJob
 
+__all__ = ["ENDED", "GAP", "RUN", "Tape", "pack_gap", "pack_run"]
 
 RUN = np.dtype(
     [
@@ -40,53 +40,56 @@ negative, the rows of `Tape.gaps` tell instead."""
 GAP = np.dtype([("gap_s", "=f8"), ("slope_s", "=f8"), ("n_steps", "=i4"), ("n_tokens", "=i4")])
 """A run of gaps."""
 
+ENDED = np.dtype(
+    [
+        ("sent_s", "=f8"),
+        ("first_scheduled_s", "=f8"),
+        ("first_token_s", "=f8"),
+        ("finish_s", "=f8"),
+        ("status", "=i4"),
+        ("n_preemptions", "=i4"),
+        ("recomputed_tokens", "=i4"),
+    ]
+)
+"""A request that came to its end."""
+
 pack_run = Struct("=2dq3d8i").pack
 pack_gap = Struct("=2d2i").pack
-
-
-def _filled(kind: str, value: float, n: int) -> array[float]:
-    return array(kind, [value]) * n
+_ENDED = Struct("=4d3i")
+_UNSENT = _ENDED.pack(math.nan, math.nan, math.nan, math.nan, Status.UNFINISHED, 0, 0)
 
 
 class Tape:
-    """Columns by request, packed rows by run of steps (`RUN`) and by run of gaps (`GAP`)."""
+    """Everything is kept: a row `ENDED` at the place of each request, rows `RUN` and `GAP` as time goes."""
 
-    __slots__ = (
-        "finish_s",
-        "first_scheduled_s",
-        "first_token_s",
-        "gaps",
-        "n_preemptions",
-        "recomputed_tokens",
-        "runs",
-        "sent_s",
-        "status",
-    )
+    __slots__ = ("_rows", "gaps", "runs")
 
     def __init__(self, n: int) -> None:
-        self.sent_s = _filled("d", math.nan, n)
-        self.first_scheduled_s = _filled("d", math.nan, n)
-        self.first_token_s = _filled("d", math.nan, n)
-        self.finish_s = _filled("d", math.nan, n)
-        self.status = _filled("b", Status.UNFINISHED, n)
-        self.n_preemptions = _filled("i", 0, n)
-        self.recomputed_tokens = _filled("i", 0, n)
+        self._rows = bytearray(_UNSENT * n)
         self.runs = bytearray()
         self.gaps = bytearray()
 
+    def close(self, job: FastJob, status: int, at_s: float) -> None:
+        """``job`` ended, or the clock did (then ``at_s`` is NaN)."""
+        _ENDED.pack_into(
+            self._rows,
+            job.position * _ENDED.size,
+            job.arrival_s,
+            job.first_scheduled_s,
+            job.first_token_s,
+            at_s,
+            status,
+            job.n_preemptions,
+            job.recomputed_tokens,
+        )
+
     def records(self, requests: Requests, *, n_blocks: int, end_s: float) -> Records:
-        """All of it, as arrays that share the memory of the columns."""
-        runs = np.frombuffer(self.runs, dtype=RUN)
+        """All of it, as arrays that share the memory of the rows."""
+        rows, runs = np.frombuffer(self._rows, dtype=ENDED), np.frombuffer(self.runs, dtype=RUN)
         return Records(
             requests=requests,
-            sent_s=_floats(self.sent_s),
-            status=_wholes(self.status, np.int8),
-            first_scheduled_s=_floats(self.first_scheduled_s),
-            first_token_s=_floats(self.first_token_s),
-            finish_s=_floats(self.finish_s),
-            n_preemptions=_wholes(self.n_preemptions, np.int32),
+            **{name: rows[name] for name in ENDED.names or ()},
             cached_tokens=np.broadcast_to(np.int64(0), (len(requests),)),
-            recomputed_tokens=_wholes(self.recomputed_tokens, np.int32),
             gaps=_gap_runs(runs, np.frombuffer(self.gaps, dtype=GAP)),
             steps=StepRuns(**{item.name: runs[item.name] for item in fields(StepRuns)}),
             n_blocks=n_blocks,
@@ -102,11 +105,3 @@ def _gap_runs(runs: NDArray[np.void], gaps: NDArray[np.void]) -> GapRuns:
         n_steps=np.concatenate([runs["n_steps"][told], gaps["n_steps"]]),
         n_tokens=np.concatenate([runs["n_decodes"][told], gaps["n_tokens"]]),
     )
-
-
-def _floats(column: array[float]) -> NDArray[np.float64]:
-    return np.frombuffer(column) if column else np.empty(0)
-
-
-def _wholes(column: array[float], kind: type[np.integer]) -> NDArray[np.integer]:
-    return np.frombuffer(column, dtype=kind) if column else np.empty(0, dtype=kind)

@@ -1,0 +1,43 @@
+"""What the single-server models share: the stability check and the self-check of results."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtheory.basics.errors import ConvergenceError, UnstableError
+from qtheory.laws.law import Law
+
+__all__ = ["atoms_of", "check_little", "require_stable"]
+
+Floats = NDArray[np.float64]
+
+
+def atoms_of(law: Law) -> tuple[Floats, Floats] | None:
+    """Values and probabilities of a law that is a list of atoms, else None."""
+    atoms = getattr(law, "atoms", None)
+    if not callable(atoms):
+        return None
+    values, probs = atoms()
+    return np.asarray(values, dtype=float), np.asarray(probs, dtype=float)
+
+
+def require_stable(
+    rate_rps: float, work_s: float, *, way_out: str = "lower the rate or shorten the service"
+) -> None:
+    """Raise `UnstableError` unless the work that arrives in a second takes less than a second."""
+    if rate_rps * work_s >= 1.0:
+        raise UnstableError(
+            f"rate_rps={rate_rps:g} is not below {1 / work_s:g}, what the server can do "
+            f"(load {rate_rps * work_s:g}); {way_out}"
+        )
+
+
+def check_little(rate_rps: float, mean_s: float, mean_number: float, *, rtol: float = 1e-7) -> None:
+    """Raise `ConvergenceError` unless number = rate x time (Little's law) within ``rtol``."""
+    wanted = rate_rps * mean_s
+    if abs(wanted - mean_number) > rtol * max(wanted, mean_number) + 1e-300:
+        raise ConvergenceError(
+            f"Little's law is violated: {mean_number:.9g} present against {wanted:.9g} = rate x time; "
+            "the numerical solution is off"
+        )

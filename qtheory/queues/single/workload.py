@@ -1,0 +1,219 @@
+"""The work in an M/G/1 queue: the block on which the other models stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
+from qtheory.laws.constant import Constant
+from qtheory.laws.law import Law
+from qtheory.numerics.roots import bracketed_root
+from qtheory.numerics.timelaw import TransformLaw
+from qtheory.queues.result import TimeLaw
+
+from ._common import atoms_of, require_stable
+from .excess import Excess, require_law
+from .md1 import DeterministicWait
+
+__all__ = ["Workload", "laws_of"]
+
+Floats = NDArray[np.float64]
+Complexes = NDArray[np.complex128]
+
+_FEW_ATOMS = 200
+_NO_THIRD = "the third moment of the service is infinite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    r"""Stationary work W in M/G/1, which is the wait of an arrival: the block that other models build on.
+
+    :math:`W^*(s)=(1-\rho)/(1-\rho S_e^*(s))` with the excess :math:`S_e` of the service [1]_.
+
+    Parameters
+    ----------
+    rate_rps : float
+        Mean arrival rate :math:`\lambda` (Poisson), requests per second, > 0.
+    service : Law
+        Service time S, seconds.
+
+    Raises
+    ------
+    UnstableError
+        If the load is 1 or more.
+
+    References
+    ----------
+    .. [1] Pollaczek (1930), "Ueber eine Aufgabe der Wahrscheinlichkeitstheorie", Mathematische Zeitschrift
+       32, 64-100.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> work = Workload(rate_rps=5.0, service=Exponential(mean=0.1))
+    >>> round(work.mean_s, 6), round(work.var_s2, 6)
+    (0.1, 0.03)
+    """
+
+    rate_rps: float
+    service: Law
+
+    def __post_init__(self) -> None:
+        checks.positive(rate_rps=self.rate_rps)
+        require_law(service=self.service)
+        require_stable(self.rate_rps, self.service.mean)
+
+    @property
+    def load(self) -> float:
+        """Work that arrives in a second, seconds."""
+        return self.rate_rps * self.service.mean
+
+    @property
+    def mean_s(self) -> float:
+        """E[W] = lambda E[S^2] / (2 (1 - rho)), seconds."""
+        return self.rate_rps * self.service.moment(2) / (2 * (1 - self.load))
+
+    @property
+    def var_s2(self) -> float:
+        """Var W = E[W]^2 + lambda E[S^3] / (3 (1 - rho)), seconds squared."""
+        return self.mean_s**2 + self.rate_rps * self.service.moment(3) / (3 * (1 - self.load))
+
+    def transforms(self, s: Complexes) -> tuple[Complexes, Complexes, Complexes, Complexes]:
+        """At once: E[exp(-s W)], the transform of P(W > t), and those of service and excess."""
+        rho, excess = self.load, Excess(law=self.service)
+        service, left, deficit = excess.transforms(s)
+        below = 1 - rho + rho * s * excess.mean_s * deficit  # 1 - rho excess, without cancellation
+        return (1 - rho) / below, rho * excess.mean_s * deficit / below, service, left
+
+    def lst(self, s: Complexes) -> Complexes:
+        """E[exp(-s W)], Re s > 0."""
+        return self.transforms(s)[0]
+
+    def tail_lst(self, s: Complexes) -> Complexes:
+        """Transform of P(W > t), without the cancellation of (1 - lst) / s."""
+        return self.transforms(s)[1]
+
+    def decay_per_s(self) -> float:
+        r"""The :math:`\eta` of :math:`P(W>t)\sim Ce^{-\eta t}`: there :math:`\lambda(E[e^{\eta S}]-1)=\eta`.
+
+        0 for a service without an exponential moment, or whose law does not continue its transform.
+        """
+        lam, mean, second = self.rate_rps, self.service.mean, self.service.moment(2)
+        start = 2 * (1 - self.load) / (lam * second)  # the root lies below it
+
+        def gap(x: Floats, which: NDArray[np.intp]) -> Floats:
+            with np.errstate(all="ignore"):
+                grown = self.service.lst(-x)
+            beyond = ~(grown >= 1 + x * mean)  # past the singularity: convexity is broken
+            return np.where(beyond, np.inf, lam * (grown - 1) - x)
+
+        try:
+            low, high = 1e-3 * start, start
+            while gap(np.array([low]), np.zeros(1, dtype=np.intp))[0] >= 0:
+                low *= 0.1
+            return float(bracketed_root(_finite(gap), low, high, rtol=1e-9))
+        except ConfigError:
+            return 0.0
+
+
+def _finite(
+    gap: Callable[[Floats, NDArray[np.intp]], Floats],
+) -> Callable[[Floats, NDArray[np.intp]], Floats]:
+    return lambda x, which: np.minimum(gap(x, which), 1e300)
+
+
+def laws_of(work: Workload) -> tuple[TimeLaw, TimeLaw]:
+    """Laws of wait and response of first come first served."""
+    service, rho = work.service, work.load
+    if isinstance(service, Constant):
+        wait = DeterministicWait(load=rho, service_s=service.mean)
+        return wait, DeterministicWait(load=rho, service_s=service.mean, shift_s=service.mean)
+    if (atoms := atoms_of(service)) is not None:
+        return laws_with_atoms(work, *atoms)
+    try:
+        var_s2, response_var_s2 = work.var_s2, work.var_s2 + service.var
+    except ConfigError:
+        var_s2, response_var_s2 = None, None
+
+    def rest_of_response(s: Complexes) -> Complexes:
+        """Without those who find nobody: their response is the service."""
+        wait, tail, _, left = work.transforms(s)
+        return tail + (wait - (1 - rho)) * service.mean * left
+
+    decay = cache(work.decay_per_s)
+    return (
+        TransformLaw(
+            tail_lst=work.tail_lst,
+            mean_s=work.mean_s,
+            variance_s2=var_s2,
+            prob_positive=rho,
+            find_decay=decay,
+            cause=_NO_THIRD,
+        ),
+        TransformLaw(
+            tail_lst=rest_of_response,
+            mean_s=work.mean_s + service.mean,
+            variance_s2=response_var_s2,
+            known_tail=lambda t: (1 - rho) * service.sf(t),
+            find_decay=decay,
+            cause=_NO_THIRD,
+        ),
+    )
+
+
+def laws_with_atoms(work: Workload, values: Floats, probs: Floats) -> tuple[TimeLaw, TimeLaw]:
+    """The same for a service with atoms: the terms with jumps and kinks are summed in closed form."""
+    service, rho = work.service, work.load
+    excess_sf = _atomic_excess_sf(values, probs)
+    folded = len(values) <= _FEW_ATOMS
+
+    def known_response(t: Floats) -> Floats:
+        tail = (1 - rho) * service.sf(t)
+        if folded:  # and those who find one customer's excess
+            tail = tail + (1 - rho) * rho * (excess_sf(t[..., None] - values) @ probs)
+        return tail
+
+    def rest_of_wait(s: Complexes) -> Complexes:
+        wait, tail, _, _ = work.transforms(s)
+        return tail * (1 - (1 - rho) ** 2 / wait)
+
+    def rest_of_response(s: Complexes) -> Complexes:
+        wait, tail, whole, left = work.transforms(s)
+        rest = tail + (wait - (1 - rho)) * service.mean * left
+        return rest - (1 - rho) * rho * (1 - left * whole) / s if folded else rest
+
+    return (
+        TransformLaw(
+            tail_lst=rest_of_wait,
+            mean_s=work.mean_s,
+            variance_s2=work.var_s2,
+            prob_positive=rho,
+            known_tail=lambda t: (1 - rho) * rho * excess_sf(t),
+        ),
+        TransformLaw(
+            tail_lst=rest_of_response,
+            mean_s=work.mean_s + service.mean,
+            variance_s2=work.var_s2 + service.var,
+            known_tail=known_response,
+            find_decay=cache(work.decay_per_s),
+        ),
+    )
+
+
+def _atomic_excess_sf(values: Floats, probs: Floats) -> Callable[[Floats], Floats]:
+    """P(S_e > t) from sums over the atoms above t."""
+    above = np.append(np.cumsum(probs[::-1])[::-1], 0.0)
+    work_above = np.append(np.cumsum((probs * values)[::-1])[::-1], 0.0)
+
+    def sf(t: Floats) -> Floats:
+        late = np.maximum(t, 0.0)
+        rank = np.searchsorted(values, late, side="right")
+        return np.asarray((work_above[rank] - late * above[rank]) / (probs @ values), dtype=float)
+
+    return sf
