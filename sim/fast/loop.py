@@ -183,7 +183,10 @@ class Loop:
     def _finish(self, job: FastJob, end_s: float) -> None:
         state = self._state
         held = -(-job.computed_tokens // self._block_tokens)
-        state.release(job, held if held > job.taken_blocks else job.taken_blocks)
+        state.free += held if held > job.taken_blocks else job.taken_blocks
+        state.n_running -= 1
+        if state.reserves:
+            state.unpromise(job)
         self._close(job, 0, end_s)  # Status.FINISHED
         if state.has_cap:
             state.inflow.place_free(end_s)
@@ -199,31 +202,29 @@ class Loop:
             line = self._lines[n] = self._decode_line(n)
         if line is None:
             return self._step(n)
-        context = cohort.context_tokens
-        first_s, slope_s = line[0] + line[1] * context, line[1] * n
+        context, (base_s, per_token_s) = cohort.context_tokens, line
+        first_s, slope_s = base_s + per_token_s * context, per_token_s * n
         if not (0 < first_s < math.inf and slope_s >= 0):
             raise _bad_seconds(first_s, StepLoad(n, context, n_sampled=n))
-        k = self._steps_ahead(first_s, slope_s)
-        left_s = self._until_s - state.now_s
-        while k and k * first_s + slope_s * (k * (k - 1) // 2) > left_s:
+        k = cohort.steps_to_finish()
+        if k > 1:
+            k = self._steps_ahead(k, first_s, slope_s)
+        span_s = k * first_s + slope_s * (k * (k - 1) // 2)
+        while state.now_s + span_s > self._until_s:
             k -= 1
-        if k:
-            self._run(n, k, first_s, slope_s)
-            return True
-        state.now_s = self._until_s
-        return False
-
-    def _run(self, n: int, k: int, first_s: float, slope_s: float) -> None:
-        """Take ``k`` steps of the cohort."""
-        state, cohort = self._state, self._cohort
-        context, start_s = cohort.context_tokens, state.now_s
-        end_s = start_s + (k * first_s + slope_s * (k * (k - 1) // 2))
+            span_s = k * first_s + slope_s * (k * (k - 1) // 2)
+            if not k:
+                state.now_s = self._until_s
+                return False
+        start_s = state.now_s
+        state.now_s = end_s = start_s + span_s
         gap_s = first_s
         if state.late or state.last_decode_s != start_s:
             self._gaps(n, start_s + first_s)
             gap_s = -1.0
             if k > 1:
                 self._tape.gaps.extend(pack_gap(first_s + slope_s, slope_s, k - 1, n))
+        state.last_decode_s = end_s
         used = self._n_blocks - state.free
         self._write(
             pack_run(
@@ -233,25 +234,25 @@ class Loop:
         )  # fmt: skip
         if k > 1:
             state.free -= cohort.blocks_in(k) - cohort.blocks_needed()
-        state.now_s = state.last_decode_s = end_s
         if cohort.advance(k):
             for job in cohort.leave():
                 self._finish(job, end_s)
+        return True
 
-    def _steps_ahead(self, first_s: float, slope_s: float) -> int:
-        """Steps until a member finishes, something arrives or expires, or blocks run out; at least one."""
+    def _steps_ahead(self, k: int, first_s: float, slope_s: float) -> int:
+        """At most ``k`` steps: until something arrives or expires, or blocks run out; at least one."""
         state, cohort = self._state, self._cohort
-        k = cohort.steps_to_finish()
-        if k > 1:
-            until_s = state.inflow.next_s - SAME_MOMENT_S
-            if state.expiries and state.expiries[0][0] < until_s:
-                until_s = state.expiries[0][0]
-            until_s = min(until_s, self._until_s) - state.now_s
-            if k * first_s + slope_s * (k * (k - 1) // 2) > until_s:
-                k = steps_until(until_s, first_s, slope_s)
-            spare = state.free + cohort.blocks_needed() - state.kept_free
-            if cohort.size * (k // state.block_tokens + 1) > spare:
-                k = min(k, max(cohort.steps_within(max(spare, 0)), 1))
+        until_s = state.inflow.next_s - SAME_MOMENT_S
+        if state.expiries and state.expiries[0][0] < until_s:
+            until_s = state.expiries[0][0]
+        if self._until_s < until_s:
+            until_s = self._until_s
+        left_s = until_s - state.now_s
+        if k * first_s + slope_s * (k * (k - 1) // 2) > left_s:
+            k = steps_until(left_s, first_s, slope_s)
+        spare = state.free + cohort.blocks_needed() - state.kept_free
+        if cohort.size * (k // self._block_tokens + 1) > spare:
+            k = min(k, max(cohort.steps_within(max(spare, 0)), 1))
         return k
 
 

@@ -9,7 +9,7 @@ from typing import cast
 from qtheory.basics.errors import PlanError
 from qtheory.system.workload.request import Requests
 from sim.job import SAME_MOMENT_S
-from sim.policies import Fcfs, Ordering, Policy
+from sim.policies import Fcfs, FullPrompt, Ordering, Policy
 from sim.record import Status
 from sim.replica import Replica
 
@@ -33,6 +33,7 @@ class State:
     __slots__ = (
         "_always_marks",
         "_charge",
+        "_charges_known",
         "_full_chunks_s",
         "_keyed",
         "_max_seqs",
@@ -99,6 +100,7 @@ class State:
         self._full_chunks_s = [0.0]  # seconds of the first full chunks of a prompt that is served alone
         self._unfit = unfit(requests, policy, replica).tobytes() if policy.on_unfit == "arrival" else b""
         self._charge = policy.admission.tokens
+        self._charges_known = type(policy.admission) is FullPrompt
         self._takes_all = policy.prefill_alloc == "full"
         self._rejects_at_head = policy.on_unfit == "head"
         self._always_marks = policy.watermark_scope == "always"
@@ -115,9 +117,9 @@ class State:
                 continue
             self.line.join(job)
             if self._sheds and job.deadline_s < math.inf:
-                job.expiry_s = job.deadline_s + SAME_MOMENT_S - self._alone_s(job.known_tokens)
-                if job.expiry_s < self.now_s:
-                    heappush(self.expiries, (job.expiry_s, job))  # late on arrival
+                expiry_s = job.expiry_s = job.deadline_s + SAME_MOMENT_S - self._alone_s(job.known_tokens)
+                if expiry_s < self.now_s:
+                    heappush(self.expiries, (expiry_s, job))  # late on arrival
                 else:
                     self.fresh.append(job)
 
@@ -132,7 +134,11 @@ class State:
         self.free += n_blocks
         self.n_running -= 1
         if self.reserves:
-            self.promised -= self._blocks_for(self._charge(job, 0))
+            self.unpromise(job)
+
+    def unpromise(self, job: FastJob) -> None:
+        """Blocks that a gate kept for a job are not needed any more."""
+        self.promised -= self._blocks_for(self._charge(job, 0))
 
     def rejoin(self) -> None:
         """Jobs preempted in this pass wait again, the last one first in line."""
@@ -176,6 +182,8 @@ class State:
     def _alone_s(self, n_tokens: int) -> float:
         """Seconds until a prompt gives its first token if it is computed alone, in chunks of the budget."""
         step_s, budget, sums_s = self.replica.step_time.step_s, self.budget_tokens, self._full_chunks_s
+        if n_tokens <= budget:
+            return step_s((0, 0, n_tokens, n_tokens * (n_tokens + 1) * 0.5, n_tokens, 1))  # type: ignore[arg-type]
         n_full = (n_tokens - 1) // budget
         while len(sums_s) <= n_full:
             before = (len(sums_s) - 1) * budget
@@ -218,7 +226,7 @@ class State:
             if is_whole and n < known:
                 return
             taken = -(-(known if self._takes_all else n) // bt)
-            charged = -(-self._charge(job, n) // bt)
+            charged = -(-(known if self._charges_known else self._charge(job, n)) // bt)
             wanted = charged if charged > taken else taken
             if self._watermark and (self.n_running or self._always_marks):
                 wanted += self._watermark

@@ -70,6 +70,11 @@ def _one_more(name: str) -> Callable[[State], None]:
     return lambda state: setattr(state, name, getattr(state, name) + 1)
 
 
+def _charge_first_chunk(state: State) -> None:
+    state._charges_known = False
+    state._charge = lambda job, n: n
+
+
 def _late_finish(patch: pytest.MonkeyPatch) -> None:
     plain = Cohort.join
 
@@ -95,7 +100,7 @@ def _last_token_stored(patch: pytest.MonkeyPatch) -> None:
 FAULTS = {
     "budget": _on_state(_one_more("budget_tokens")),
     "slot": _on_state(_one_more("_max_seqs")),
-    "block gate": _on_state(lambda state: setattr(state, "_charge", lambda job, n: n)),
+    "block gate": _on_state(_charge_first_chunk),
     "victim": _on_state(_first_victim),
     "last token": _last_token_stored,
     "finish": _late_finish,
