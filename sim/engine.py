@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.system.slo import Slo
 from qtheory.system.workload.request import Requests
 
 from . import reference
 from ._unfit import cut_outputs
-from .fast.fill import filling
+from .fast.fill import Filling, filling
 from .fast.inflow import Inflow
 from .fast.loop import Loop
+from .fast.meter import Meter
 from .fast.state import State
+from .fast.tape import Tape
 from .policies import DynamicOrdering, FirstChunk, FullPrompt, NoEvict, Policy
 from .record import Records
 from .replica import Replica
+from .summary import Peak
 
-__all__ = ["simulate", "why_stepwise"]
+__all__ = ["measure", "simulate", "why_stepwise"]
 
 
 def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | None:
@@ -114,17 +119,88 @@ def simulate(
     >>> records.first_token_s.tolist(), records.finish_s.tolist()
     ([1.0, 3.0], [3.0, 3.0])
     """
+    _check(client_cap, think_s, until_s)
+    fill, requests = _prepare(requests, policy, replica)
+    if fill is None:
+        return reference.simulate(
+            requests, policy, replica, client_cap=client_cap, think_s=think_s, until_s=until_s
+        )
+    tape, inflow = Tape(len(requests)), Inflow(requests, cap=client_cap, think_s=think_s)
+    end_s = _run(State(requests, policy, replica, inflow, tape), fill, until_s)
+    return tape.records(requests, n_blocks=replica.n_blocks, end_s=end_s)
+
+
+def measure(
+    requests: Requests,
+    policy: Policy,
+    replica: Replica,
+    slo: Slo,
+    *,
+    peak: Peak | None = None,
+    client_cap: int = 0,
+    think_s: float = 0.0,
+    until_s: float = math.inf,
+) -> dict[str, Any]:
+    """As `simulate`, but nothing is kept of a request or a step beyond sums and histograms.
+
+    Parameters
+    ----------
+    requests, policy, replica, client_cap, think_s, until_s
+        As for `simulate`.
+    slo : Slo
+        What makes a request good.
+    peak : Peak, optional
+        Work of a load, for utilisation.
+
+    Returns
+    -------
+    dict
+        The fields of a `qtheory.system.results.RunResult` that a run decides; percentiles within 0.05 %.
+
+    Raises
+    ------
+    ConfigError
+        If the policy needs the reference engine, which keeps everything.
+    PlanError
+        As `simulate`.
+
+    Examples
+    --------
+    >>> from sim.testing import ConstantStep
+    >>> numbers = measure(
+    ...     Requests(arrival_s=[0.0, 0.5], prompt_tokens=[10, 30], output_tokens=[3, 1]),
+    ...     Policy(name="chunked", budget_tokens=16, max_seqs=8),
+    ...     Replica(step_time=ConstantStep(1.0), n_blocks=8),
+    ...     Slo(ttft_s=2.0),
+    ... )
+    >>> numbers["n_finished"], numbers["goodput_frac"], round(numbers["mean_ttft_s"], 3)
+    (2, 0.5, 1.75)
+    """
+    _check(client_cap, think_s, until_s)
+    fill, requests = _prepare(requests, policy, replica)
+    if fill is None:
+        raise ConfigError(f"records: must be kept, as {why_stepwise(requests, policy, replica)}")
+    meter, inflow = Meter(slo, peak), Inflow(requests, cap=client_cap, think_s=think_s)
+    end_s = _run(State(requests, policy, replica, inflow, meter), fill, until_s)
+    return meter.numbers(n_requests=len(requests), n_blocks=replica.n_blocks, end_s=end_s)
+
+
+def _check(client_cap: int, think_s: float, until_s: float) -> None:
     checks.at_least(0, client_cap=client_cap)
     checks.non_negative(think_s=think_s)
     if not until_s > 0:
         raise ConfigError(f"until_s: {until_s} must be > 0")
-    fill = filling(policy.composition)
+
+
+def _prepare(requests: Requests, policy: Policy, replica: Replica) -> tuple[Filling | None, Requests]:
+    """What fills the steps, None if that needs the reference engine; and requests cut to the longest."""
     requests = cut_outputs(requests, replica.max_model_len_tokens)
-    if fill is None or why_stepwise(requests, policy, replica):
-        return reference.simulate(
-            requests, policy, replica, client_cap=client_cap, think_s=think_s, until_s=until_s
-        )
-    state = State(requests, policy, replica, Inflow(requests, cap=client_cap, think_s=think_s))
+    stepwise = why_stepwise(requests, policy, replica)
+    return None if stepwise else filling(policy.composition), requests
+
+
+def _run(state: State, fill: Filling, until_s: float) -> float:
+    """Run to the end; returns the clock there."""
     Loop(state, fill, until_s).run()
     state.leave()
-    return state.tape.records(requests, n_blocks=replica.n_blocks, end_s=state.now_s)
+    return state.now_s

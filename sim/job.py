@@ -14,6 +14,10 @@ SAME_MOMENT_S = 1e-9
 """Moments closer than this, seconds, count as one: sums of step times carry rounding errors."""
 
 
+_COARSE_S = 1.5 * 2.0**22
+"""Doubles of this size lie 2^-30 s apart: adding and subtracting it rounds to that, faster than `round`."""
+
+
 def moment(at_s: float) -> float:
     """A moment as a sorting key: without the rounding errors that would decide between equal ones.
 
@@ -27,7 +31,7 @@ def moment(at_s: float) -> float:
     >>> moment(0.1 + 0.2) == moment(0.3)
     True
     """
-    return round(at_s, 9)
+    return (at_s + _COARSE_S) - _COARSE_S
 
 
 class JobView(Protocol):
@@ -105,6 +109,41 @@ class Job:
 
     In every step a scheduled job computes n >= 1 of its ``known_tokens - computed_tokens``; if none is left
     after the step, one token is sampled and becomes known. So the last output token is never computed.
+
+    Parameters
+    ----------
+    position : int
+        Row of the request.
+    arrival_s, deadline_s : float
+        When it reached the replica, and by when its first token is due (infinite: no limit), seconds.
+    prompt_tokens, max_output_tokens : int
+        Length of the prompt, and of the output at most, >= 1.
+    predicted_output_tokens : float
+        Length of the output that a predictor gives.
+    priority, client : int
+        Smaller is more important; number of the tenant.
+    known_tokens, computed_tokens : int
+        Prompt and output so far; leading tokens whose keys and values are in its blocks.
+    is_prefilling, is_demoted : bool
+        From (re)admission until its next token is sampled; whether it was put behind all others for good.
+    n_preemptions, cached_tokens, recomputed_tokens : int
+        For the record: preemptions, tokens reused at the first admission, tokens computed again.
+    lost_tokens : int
+        Computed tokens that went with its blocks, until it is admitted again.
+    expected_tokens, total_computed_tokens : int
+        For the audit: tokens lost less tokens reused, and tokens computed in all.
+    first_scheduled_s, first_token_s, last_token_s : float
+        Moments, seconds; NaN before they come.
+    alone_s, alone_after_tokens : float, int
+        Seconds to its first token if served alone with so many tokens cached, kept from one pass to the next.
+
+    Examples
+    --------
+    >>> from qtheory.system.workload.request import Requests
+    >>> asked = Requests(arrival_s=[0.5], prompt_tokens=[20], output_tokens=[5], ttft_slo_s=[2.0])
+    >>> job = Job.of(asked.row(0), 1.5)
+    >>> job.missing_tokens, job.n_outputs, job.deadline_s
+    (20, 0, 3.5)
     """
 
     position: int

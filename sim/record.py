@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from qtheory.system.workload.request import Requests
 
-__all__ = ["GapRuns", "Records", "Status", "StepRuns"]
+__all__ = ["GapRuns", "Records", "Status", "StepRuns", "unrolled"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
@@ -27,12 +28,48 @@ class Status(IntEnum):
     ABORTED = 4
 
 
+def unrolled(n_steps: Ints) -> tuple[Ints, Ints]:
+    """One entry a step: the run that it belongs to (k,), and its place in that run (k,).
+
+    Parameters
+    ----------
+    n_steps : array of int, shape (m,)
+        Steps of each run, >= 0.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in unrolled(np.array([2, 3]))]
+    [[0, 0, 1, 1, 1], [0, 1, 0, 1, 2]]
+    """
+    first = np.cumsum(n_steps) - n_steps  # (m,) where a run starts among all steps
+    run = np.repeat(np.arange(len(n_steps)), n_steps)  # (k,)
+    return run, np.arange(len(run)) - first[run]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GapRuns:
     """Inter-token gaps, pooled over requests, as runs; all arrays of shape (m,).
 
     Run j stands for ``n_steps[j]`` consecutive steps; in its step i (0, 1, ...) ``n_tokens[j]`` tokens follow
-    their predecessors after ``gap_s[j] + i * slope_s[j]`` seconds.
+    their predecessors after ``gap_s[j] + i * slope_s[j]`` seconds. Where the gap is negative, they stand in
+    ``more`` instead.
+
+    Parameters
+    ----------
+    gap_s, slope_s : array of float
+        First gap of a run and its growth from step to step, seconds.
+    n_steps, n_tokens : array of int
+        Steps of a run, and tokens in each of them, >= 1.
+    more : GapRuns, optional
+        Further runs.
+
+    Examples
+    --------
+    >>> one, three, eight = np.array([0.5]), np.array([3]), np.array([8])
+    >>> runs = GapRuns(gap_s=one, slope_s=one / 2, n_steps=three, n_tokens=eight)
+    >>> gap_s, n_tokens = runs.expand()
+    >>> gap_s.tolist(), n_tokens.tolist()
+    ([0.5, 0.75, 1.0], [8, 8, 8])
     """
 
     gap_s: Floats
@@ -40,12 +77,21 @@ class GapRuns:
     n_steps: Ints
     n_tokens: Ints
 
+    more: GapRuns | None = None
+
     def expand(self) -> tuple[Floats, Ints]:
         """Gaps (k,) in seconds, one entry a step, and how many tokens had each (k,)."""
-        first = np.cumsum(self.n_steps) - self.n_steps  # (m,) where a run starts among all steps
-        run = np.repeat(np.arange(len(self.n_steps)), self.n_steps)  # (k,)
-        offset = np.arange(len(run)) - first[run]  # (k,) step within its run
-        return self.gap_s[run] + offset * self.slope_s[run], self.n_tokens[run]
+        parts = list(self.in_parts(max(len(self.gap_s), 1)))
+        return np.concatenate([gap_s for gap_s, _ in parts]), np.concatenate([n for _, n in parts])
+
+    def in_parts(self, most_runs: int = 65_536) -> Iterator[tuple[Floats, Ints]]:
+        """As `expand`, but at most ``most_runs`` runs at a time: memory stays bounded."""
+        for low in range(0, max(len(self.gap_s), 1), most_runs):
+            told = low + np.flatnonzero(self.gap_s[low : low + most_runs] >= 0)
+            run, offset = unrolled(self.n_steps[told])  # (k,), (k,)
+            yield self.gap_s[told][run] + offset * self.slope_s[told][run], self.n_tokens[told][run]
+        if self.more is not None:
+            yield from self.more.in_parts(most_runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,6 +102,30 @@ class StepRuns:
     ``n_decodes[j]`` jobs decode, and the summed context grows by that much from step to step, starting at
     ``decode_context_tokens[j]``. A run with prefill tokens has one step. Waiting jobs, running jobs and used
     blocks are those of the first step of the run, after its scheduling pass.
+
+    Parameters
+    ----------
+    start_s, end_s : array of float
+        Moments, seconds.
+    n_steps : array of int
+        Steps of a run, >= 1.
+    n_decodes, decode_context_tokens, prefill_tokens, prefill_context_tokens, n_sampled : array of int
+        Load of the first step of a run, as in `qtheory.system.steptime.StepLoad`.
+    prefill_work : array of float
+        As there.
+    n_waiting, n_running, used_blocks : array of int
+        Jobs that wait and run, and blocks of KV memory in use.
+
+    Examples
+    --------
+    >>> from sim.policies import Policy
+    >>> from sim.reference import simulate
+    >>> from sim.replica import Replica
+    >>> from sim.testing import ConstantStep
+    >>> asked = Requests(arrival_s=[0.0], prompt_tokens=[20], output_tokens=[3])
+    >>> steps = simulate(asked, Policy(name="x"), Replica(step_time=ConstantStep(0.5), n_blocks=4)).steps
+    >>> steps.start_s.tolist(), steps.prefill_tokens.tolist(), steps.decode_context_tokens.tolist()
+    ([0.0, 0.5, 1.0], [20, 0, 0], [0, 21, 22])
     """
 
     start_s: Floats
@@ -88,16 +158,28 @@ class Records:
         First step in which it computed (its start), end of the step that gave its first token, and the
         moment it ended: last token, or shed or rejected.
     n_preemptions : array of int
+        How often it lost its blocks.
     cached_tokens : array of int
         Prefix tokens reused at its first admission.
     recomputed_tokens : array of int
         Tokens computed again after preemptions.
-    gaps, steps
+    gaps, steps : GapRuns, StepRuns
         Inter-token gaps of all tokens, and the steps of the engine.
     n_blocks : int
         Blocks of KV memory in the pool.
     end_s : float
-        Clock at the end of the run.
+        Clock at the end of the run, seconds.
+
+    Examples
+    --------
+    >>> from sim.policies import Policy
+    >>> from sim.reference import simulate
+    >>> from sim.replica import Replica
+    >>> from sim.testing import ConstantStep
+    >>> asked = Requests(arrival_s=[0.0, 0.0], prompt_tokens=[20, 900], output_tokens=[3, 1])
+    >>> records = simulate(asked, Policy(name="x"), Replica(step_time=ConstantStep(0.5), n_blocks=4))
+    >>> [Status(how).name for how in records.status], records.finish_s.tolist()
+    (['FINISHED', 'REJECTED'], [1.5, 0.0])
     """
 
     requests: Requests

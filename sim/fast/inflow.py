@@ -38,7 +38,7 @@ class Inflow:
         self._requests = requests
         self._think_s = think_s
         self.has_cap = cap > 0
-        self._places = [-math.inf] * cap
+        self._places = [-math.inf] * min(cap, len(requests))
         self._start = self._at = 0
         self._block: list[tuple[Any, ...]] = []
         self.next_s = math.inf

@@ -39,7 +39,6 @@ class FastJob:
         "prompt_tokens",
         "rank",
         "recomputed_tokens",
-        "stalled_at_tokens",
         "taken_blocks",
         "ticket",
     )
@@ -58,7 +57,6 @@ class FastJob:
         self.rank = 0  # admissions before its own: the order of the running list
         self.first_scheduled_s = self.first_token_s = self.last_token_s = math.nan
         self.n_preemptions = self.recomputed_tokens = 0
-        self.stalled_at_tokens = -1
         self.is_prefilling = self.is_waiting = True
         self.is_demoted = False
 

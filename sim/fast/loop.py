@@ -120,6 +120,8 @@ class Loop:
             state.now_s = self._until_s
             return False
         state.now_s = end_s
+        if n_sampled:
+            state.n_barren = 0
         gap_s = -1.0
         if n:
             if state.late or state.last_decode_s != start_s:

@@ -10,6 +10,8 @@ from .state import State
 
 __all__ = ["continue_running"]
 
+_PATIENCE = 20  # preemptions of each job inside, without a token sampled, before a live-lock is stated
+
 
 def continue_running(state: State) -> int:
     """Blocks for the next step of every running job, preempting where there are too few.
@@ -82,8 +84,6 @@ class _Walk:
             return False
         while self._needs(job, n) > state.free:
             victim = state.policy.victim.choose(self.running)
-            if victim is job and len(self.running) == 1:
-                self._check_progress(job)
             self._preempt(victim)
             if victim is job:
                 return False
@@ -105,6 +105,7 @@ class _Walk:
         state.release(job, self.held.pop(job))
 
     def _preempt(self, job: FastJob) -> None:
+        self._check_progress(job)
         self._drop(job)
         self.state.preempted.append(job)
         job.n_preemptions += 1
@@ -134,10 +135,12 @@ class _Walk:
         return need
 
     def _check_progress(self, job: FastJob) -> None:
-        if job.stalled_at_tokens == job.known_tokens:
+        """Jobs that preempt each other, or themselves, while no token comes out will do so for ever."""
+        state = self.state
+        state.n_barren += 1
+        if state.n_barren > _PATIENCE * (1 + state.n_running + state.line.n + len(state.preempted)):
             raise PlanError(
-                f"policy {self.state.policy.name!r}: request {job.position} can never go on: alone in "
-                f"{self.state.replica.n_blocks} blocks of {self.state.block_tokens} tokens it is preempted "
-                f"again and again at {job.known_tokens} known tokens"
+                f"policy {state.policy.name!r}: request {job.position} goes in and out of memory without "
+                f"end: {state.n_barren} preemptions and not a token; {state.replica.n_blocks} blocks are too "
+                "few for this admission rule"
             )
-        job.stalled_at_tokens = job.known_tokens

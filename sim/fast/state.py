@@ -17,6 +17,7 @@ from .cohort import Cohort
 from .inflow import Inflow, unfit
 from .job import FastJob
 from .line import KeyedLine, PlainLine
+from .meter import Meter
 from .tape import Tape
 
 __all__ = ["State"]
@@ -36,6 +37,7 @@ class State:
         "_charges_known",
         "_full_chunks_s",
         "_keyed",
+        "_known_alone_s",
         "_max_seqs",
         "_n_blocks",
         "_rejects_at_head",
@@ -58,6 +60,7 @@ class State:
         "late",
         "line",
         "n_admitted",
+        "n_barren",
         "n_running",
         "now_s",
         "policy",
@@ -70,7 +73,9 @@ class State:
         "tape",
     )
 
-    def __init__(self, requests: Requests, policy: Policy, replica: Replica, inflow: Inflow) -> None:
+    def __init__(
+        self, requests: Requests, policy: Policy, replica: Replica, inflow: Inflow, tape: Tape | Meter
+    ) -> None:
         self.policy, self.replica, self.inflow = policy, replica, inflow
         self.now_s = 0.0
         self.block_tokens = replica.block_tokens
@@ -84,6 +89,7 @@ class State:
         self.preempted: list[FastJob] = []
         self.stalled: list[FastJob] = []  # decodes left out of the present step
         self.gave_up = False
+        self.n_barren = 0  # preemptions since a token was last sampled
         self.late: dict[FastJob, float] = {}
         self.last_decode_s = 0.0
         self.cohort = Cohort(replica.block_tokens)
@@ -92,11 +98,12 @@ class State:
         self.kept_free = int(policy.append_rule == "conservative")  # a free block is wanted, needed or not
         self.expiries: list[tuple[float, FastJob]] = []
         self.fresh: list[FastJob] = []  # came in this pass, to be watched if they wait
-        self.tape = Tape(len(requests))
+        self.tape = tape
         self._sheds = policy.shed.action != "none"
         self._keyed = KeyedLine(cast(Ordering, policy.ordering))
         is_plain = isinstance(policy.ordering, Fcfs) and not self._sheds
         self.line: PlainLine | KeyedLine = PlainLine() if is_plain else self._keyed
+        self._known_alone_s: dict[int, float] = {}  # by prompt length, as many lengths recur
         self._full_chunks_s = [0.0]  # seconds of the first full chunks of a prompt that is served alone
         self._unfit = unfit(requests, policy, replica).tobytes() if policy.on_unfit == "arrival" else b""
         self._charge = policy.admission.tokens
@@ -117,7 +124,10 @@ class State:
                 continue
             self.line.join(job)
             if self._sheds and job.deadline_s < math.inf:
-                expiry_s = job.expiry_s = job.deadline_s + SAME_MOMENT_S - self._alone_s(job.known_tokens)
+                alone_s = self._known_alone_s.get(job.known_tokens)
+                if alone_s is None:
+                    alone_s = self._known_alone_s[job.known_tokens] = self._alone_s(job.known_tokens)
+                expiry_s = job.expiry_s = job.deadline_s + SAME_MOMENT_S - alone_s
                 if expiry_s < self.now_s:
                     heappush(self.expiries, (expiry_s, job))  # late on arrival
                 else:

@@ -98,10 +98,12 @@ class Tape:
 
 
 def _gap_runs(runs: NDArray[np.void], gaps: NDArray[np.void]) -> GapRuns:
-    told = np.flatnonzero(runs["gap_s"] >= 0)  # (m,) runs of steps that say their gaps themselves
     return GapRuns(
-        gap_s=np.concatenate([runs["gap_s"][told], gaps["gap_s"]]),
-        slope_s=np.concatenate([runs["slope_s"][told], gaps["slope_s"]]),
-        n_steps=np.concatenate([runs["n_steps"][told], gaps["n_steps"]]),
-        n_tokens=np.concatenate([runs["n_decodes"][told], gaps["n_tokens"]]),
+        gap_s=runs["gap_s"],
+        slope_s=runs["slope_s"],
+        n_steps=runs["n_steps"],
+        n_tokens=runs["n_decodes"],
+        more=GapRuns(
+            gap_s=gaps["gap_s"], slope_s=gaps["slope_s"], n_steps=gaps["n_steps"], n_tokens=gaps["n_tokens"]
+        ),
     )

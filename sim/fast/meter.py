@@ -1,0 +1,186 @@
+"""What the fast engine writes down if no records are kept: sums and histograms, in fixed memory."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Any
+
+import numpy as np
+
+from qtheory.system import metrics
+from qtheory.system.results import LATENCIES
+from qtheory.system.slo import Slo
+from qtheory.system.steptime import StepLoad
+from sim.histogram import Histogram
+from sim.record import Status
+from sim.summary import Peak
+
+from .job import FastJob
+from .tape import ENDED, GAP, RUN
+
+__all__ = ["Meter"]
+
+_ROW = np.dtype([*((name, ENDED[name]) for name in ENDED.names or ()), ("output_tokens", "=i8")])
+_pack_row = Struct("=4d3iq").pack
+_FLUSH_BYTES = 1 << 20
+_LEVELS = (50, 90, 95, 99)
+
+
+class Meter:
+    """A `Tape` that forgets: rows are taken together every megabyte.
+
+    Parameters
+    ----------
+    slo : Slo
+        What makes a request good.
+    peak : Peak or None
+        Work of a load, for utilisation.
+    """
+
+    def __init__(self, slo: Slo, peak: Peak | None) -> None:
+        self.runs, self.gaps = bytearray(), bytearray()
+        self._rows = bytearray()
+        self._slo, self._peak = slo, peak
+        self._times = {name: Histogram() for name in LATENCIES}
+        self._sums: dict[str, float] = {}
+        self._began_s, self._peak_blocks = float("inf"), 0
+
+    def close(self, job: FastJob, status: int, at_s: float) -> None:
+        """``job`` ended, or the clock did (then ``at_s`` is NaN)."""
+        self._rows += _pack_row(
+            job.arrival_s,
+            job.first_scheduled_s,
+            job.first_token_s,
+            at_s,
+            status,
+            job.n_preemptions,
+            job.recomputed_tokens,
+            job.output_tokens,
+        )
+        if len(self._rows) + len(self.runs) + len(self.gaps) > _FLUSH_BYTES:
+            self._flush()
+
+    def _add(self, **values: Any) -> None:
+        for name, value in values.items():
+            self._sums[name] = self._sums.get(name, 0.0) + float(np.sum(value))
+
+    def _flush(self) -> None:
+        self._flush_requests(np.frombuffer(bytes(self._rows), dtype=_ROW))
+        self._flush_runs(np.frombuffer(bytes(self.runs), dtype=RUN))
+        gaps = np.frombuffer(bytes(self.gaps), dtype=GAP)
+        self._flush_gaps(gaps["gap_s"], gaps["slope_s"], gaps["n_steps"], gaps["n_tokens"])
+        for buffer in (self._rows, self.runs, self.gaps):
+            buffer.clear()
+
+    def _flush_requests(self, rows: np.ndarray[Any, Any]) -> None:
+        finished = rows["status"] == Status.FINISHED
+        ttft_s = rows["first_token_s"] - rows["sent_s"]
+        e2e_s = np.where(finished, rows["finish_s"] - rows["sent_s"], np.nan)
+        tpot_s = metrics.tpot_s(rows["first_token_s"], rows["finish_s"], rows["output_tokens"])
+        times = {"ttft": ttft_s, "e2e": e2e_s, "tpot": np.where(finished, tpot_s, np.nan)}
+        times["queue"] = rows["first_scheduled_s"] - rows["sent_s"]
+        for name, values in times.items():
+            self._times[name].add(values)
+        good = metrics.good(self._slo, ttft_s=ttft_s, tpot_s=times["tpot"], e2e_s=e2e_s, finished=finished)
+        sent_s, began_s, ended_s = rows["sent_s"], rows["first_scheduled_s"], rows["finish_s"]
+        began, ended = ~np.isnan(began_s), ~np.isnan(ended_s)
+        runs, waits = began & ~ended, ~began & ~ended  # when the clock was stopped
+        self._add(
+            good=good,
+            output_tokens=rows["output_tokens"][finished],
+            n_preemptions=rows["n_preemptions"],
+            recomputed_tokens=rows["recomputed_tokens"],
+            running_s=(ended_s - began_s)[began & ended],
+            waiting_s=np.where(began, began_s, ended_s)[began | ended] - sent_s[began | ended],
+            n_still_running=runs,
+            still_running_since_s=began_s[runs],
+            n_still_waiting=waits,
+            still_waiting_since_s=sent_s[waits],
+            **{status.name: rows["status"] == status for status in Status},
+        )
+        if len(rows):
+            self._began_s = min(self._began_s, float(rows["sent_s"].min()))
+
+    def _flush_runs(self, runs: np.ndarray[Any, Any]) -> None:
+        busy_s = runs["end_s"] - runs["start_s"]
+        told = runs["gap_s"] >= 0
+        self._flush_gaps(*(runs[name][told] for name in ("gap_s", "slope_s", "n_steps", "n_decodes")))
+        decoded = runs["n_decodes"].astype(np.int64) * runs["n_steps"]
+        self._add(
+            busy_s=busy_s, tokens=decoded + runs["prefill_tokens"], block_s=runs["used_blocks"] * busy_s
+        )
+        self._peak_blocks = max(self._peak_blocks, int(runs["used_blocks"].max(initial=0)))
+        if self._peak is not None:
+            growth = runs["n_decodes"] * ((runs["n_steps"] - 1) / 2)
+            columns: tuple[Any, ...] = (
+                runs["n_decodes"],
+                runs["decode_context_tokens"] + growth,
+                runs["prefill_tokens"],
+                runs["prefill_work"],
+                runs["prefill_context_tokens"],
+                runs["n_sampled"],
+            )
+            load = StepLoad(*columns)
+            self._add(
+                flops=self._peak.flops(load) * runs["n_steps"], bytes=self._peak.bytes(load) * runs["n_steps"]
+            )
+
+    def _flush_gaps(self, gap_s: Any, slope_s: Any, n_steps: Any, n_tokens: Any) -> None:
+        run = np.repeat(np.arange(len(n_steps)), n_steps)
+        first = np.cumsum(n_steps) - n_steps
+        offset = np.arange(len(run)) - first[run]
+        self._times["itl"].add(gap_s[run] + offset * slope_s[run], n_tokens[run].astype(np.int64))
+
+    def numbers(self, *, n_requests: int, n_blocks: int, end_s: float) -> dict[str, Any]:
+        """The fields of a `RunResult` that a run decides."""
+        self._flush()
+        span_s = end_s - min(self._began_s, end_s)
+        return self._counted(n_requests, span_s) | self._averaged(n_blocks, end_s, span_s) | self._timed()
+
+    def _total(self, name: str) -> float:
+        return self._sums.get(name, 0.0)
+
+    def _counted(self, n: int, span_s: float) -> dict[str, Any]:
+        ended = {name: int(self._total(name.upper())) for name in ("finished", "shed", "rejected", "aborted")}
+        per_s = 1 / span_s if span_s > 0 else 0.0
+        return {
+            "n_requests": n,
+            **{f"n_{name}": count for name, count in ended.items() if name != "aborted"},
+            "n_unfinished": n - sum(ended.values()),
+            "n_preemptions": int(self._total("n_preemptions")),
+            "goodput_frac": self._total("good") / n if n else 0.0,
+            "goodput_rps": self._total("good") * per_s,
+            "throughput_rps": ended["finished"] * per_s,
+            "output_tps": self._total("output_tokens") * per_s,
+            "recomputed_frac": self._total("recomputed_tokens") / max(self._total("tokens"), 1.0),
+        }
+
+    def _averaged(self, n_blocks: int, end_s: float, span_s: float) -> dict[str, Any]:
+        total, busy_s = self._total, self._total("busy_s")
+        per_s = 1 / span_s if span_s > 0 else 0.0
+        still_running_s = total("n_still_running") * end_s - total("still_running_since_s")
+        still_waiting_s = total("n_still_waiting") * end_s - total("still_waiting_since_s")
+        found: dict[str, Any] = {
+            "makespan_s": span_s,
+            "busy_frac": busy_s * per_s,
+            "mean_running": (total("running_s") + still_running_s) * per_s,
+            "mean_waiting": (total("waiting_s") + still_waiting_s) * per_s,
+            "mean_kv_frac": total("block_s") * per_s / n_blocks,
+            "peak_kv_frac": self._peak_blocks / n_blocks,
+            "kv_blocks": n_blocks,
+            "mfu_frac": None,
+            "mbu_frac": None,
+        }
+        if self._peak is not None and busy_s:
+            found["mfu_frac"] = total("flops") / busy_s / self._peak.peak_flops_per_s
+            found["mbu_frac"] = total("bytes") / busy_s / self._peak.peak_bytes_per_s
+        return found
+
+    def _timed(self) -> dict[str, float | None]:
+        found: dict[str, float | None] = {
+            "max_itl_s": self._times["itl"].max_s if self._times["itl"].n else None
+        }
+        for name, histogram in self._times.items():
+            found[f"mean_{name}_s"] = histogram.mean_s
+            found |= {f"p{level}_{name}_s": histogram.percentile(level) for level in _LEVELS}
+        return found
