@@ -20,7 +20,7 @@ class Client:
         self._arrivals_s: list[float] = requests.arrival_s.tolist()
         self._next = 0
         self._think_s = think_s
-        self._places: list[float] | None = [-math.inf] * cap if cap else None
+        self._places: list[float] | None = [-math.inf] * min(cap, len(requests)) if cap else None
 
     @property
     def next_s(self) -> float:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qtheory.system.steptime import StepLoad
 from qtheory.system.workload.request import Requests
@@ -38,7 +39,14 @@ class Log:
         self.n_job_tokens = 0
 
     def step(
-        self, start_s: float, end_s: float, load: StepLoad, n_waiting: int, n_running: int, used_blocks: int
+        self,
+        start_s: float,
+        end_s: float,
+        load: StepLoad,
+        *,
+        n_waiting: int,
+        n_running: int,
+        used_blocks: int,
     ) -> None:
         """One step, with queues and memory as they were after its scheduling pass."""
         self._steps.append((start_s, end_s, *load, n_waiting, n_running, used_blocks))
@@ -110,5 +118,5 @@ class Log:
         )
 
 
-def _floats(values: Iterable[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _floats(values: Iterable[float]) -> NDArray[np.float64]:
     return np.fromiter(values, dtype=np.float64)

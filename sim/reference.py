@@ -44,7 +44,9 @@ def simulate(
     requests : Requests
         In order of arrival. Outputs stop at the longest sequence of the model.
     policy : Policy
+        Who is served when.
     replica : Replica
+        What serves.
     client_cap : int
         Requests in flight at the client at most; 0: no cap. Request i is sent at its arrival, or when a place
         is free and the thinking time after it is over.
@@ -167,9 +169,14 @@ class _Engine:
         if end_s > until_s:
             self._move_clock(until_s)
             return False
-        used = state.replica.n_blocks - state.memory.n_free
-        n_waiting = len(state.waiting) + len(state.swapped)
-        self._log.step(self._now_s, end_s, load, n_waiting, len(state.running), used)
+        self._log.step(
+            self._now_s,
+            end_s,
+            load,
+            n_waiting=len(state.waiting) + len(state.swapped),
+            n_running=len(state.running),
+            used_blocks=state.replica.n_blocks - state.memory.n_free,
+        )
         phases = {}
         if self._observer:
             phases = {

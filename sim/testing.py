@@ -12,10 +12,12 @@ import numpy as np
 from qtheory.basics import checks
 from qtheory.system.workload.request import Requests
 
+from .kvcache import Contents
+
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["AffineStep", "ConstantStep", "request_lists"]
+__all__ = ["AffineStep", "ConstantStep", "alike", "request_lists"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,27 @@ class AffineStep:
     def decode_line(self, n_decodes: int) -> tuple[float, float]:
         """Linear in the summed context."""
         return self.base_s + self.per_token_s * n_decodes, self.per_context_token_s
+
+
+def alike(requests: Requests) -> Contents:
+    """Prompts that share prefixes: row i is ones, with a two at token i modulo 7.
+
+    Parameters
+    ----------
+    requests : Requests
+        Their prompt lengths count.
+
+    Examples
+    --------
+    >>> asked = Requests(arrival_s=[0, 0], prompt_tokens=[3, 2], output_tokens=[1, 1])
+    >>> [alike(asked).tokens(row, prompt_tokens=2, n_outputs=0) for row in (0, 1)]
+    [[2, 1], [1, 2]]
+    """
+    prompts = [
+        [1 + (token == row % 7) for token in range(n)]
+        for row, n in enumerate(requests.prompt_tokens.tolist())
+    ]
+    return Contents(prompts=prompts, outputs=[None] * len(requests))
 
 
 def request_lists(*, max_size: int = 10) -> SearchStrategy[Requests]:

@@ -30,6 +30,11 @@ def _suffix(name: str) -> str:
 def label(name: str) -> str:
     """Words and unit for a field name.
 
+    Parameters
+    ----------
+    name : str
+        Of a result or scenario, its unit at the end.
+
     Examples
     --------
     >>> label("p99_ttft_s")
@@ -45,6 +50,13 @@ def label(name: str) -> str:
 
 def format_value(name: str, value: object) -> str:
     """Text for the value of a field: three or four significant digits, shares in per cent, ``-`` for none.
+
+    Parameters
+    ----------
+    name : str
+        Of the field.
+    value : object
+        In the unit of the name; anything but a number is printed as it is.
 
     Examples
     --------

@@ -93,12 +93,22 @@ def draw_goodput(
         axes = new_figure(4.2).add_subplot() if ax is None else ax
         axes.axhline(100 * goodput_frac, color="#777777", linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         _lines(axes, {name: sorted(points) for name, points in lines.items()})
+        _limits(axes, rows, list(lines))
         axes.set_ylim(-2, 104)
         axes.set_yticks(range(0, 101, 20))
         axes.set_xlabel("arrival rate (req/s)")
         axes.set_ylabel("goodput (% of the requests sent)")
         axes.set_title(title)
     return axes
+
+
+def _limits(axes: Axes, rows: Sequence[Row], names: Sequence[str]) -> None:
+    """Confidence limits of goodput as thin upright lines, where the rows have them."""
+    for row in rows:
+        low, high = (100 * _float(row, f"goodput_frac_{end}") for end in ("low", "high"))
+        if not math.isnan(low):
+            color = _color(names.index(str(row["scheduler"])))
+            axes.vlines(_float(row, "rate_rps"), low, high, colors=color, linewidth=1, clip_on=False)
 
 
 def _lines(axes: Axes, lines: Mapping[str, list[tuple[float, float]]]) -> None:

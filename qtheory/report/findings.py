@@ -8,8 +8,11 @@ from dataclasses import asdict, dataclass
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.units import label
 
-__all__ = ["Crossing", "comparison", "goodput_crossing"]
+__all__ = ["Crossing", "comparison", "goodput_crossing", "told_apart"]
+
+_MOST_SCHEDULERS = 3  # of which all pairs are put in words
 
 Row = Mapping[str, object]
 
@@ -149,3 +152,46 @@ def _goodput(rows: Sequence[Row]) -> str:
         f"Goodput is highest with {best}: {100 * most:.1f} %, "
         f"{100 * (most - least):.1f} points more than {worst} ({100 * least:.1f} %)."
     )
+
+
+def told_apart(differences: Sequence[Row]) -> str:
+    """Paired differences between schedulers in words, with their limits; no difference is said too.
+
+    With more than three schedulers only the pairs with the first one are put in words.
+
+    Parameters
+    ----------
+    differences : sequence of mappings
+        A row a quantity and pair: ``quantity``, ``a``, ``b``, ``difference`` (a - b), ``low``, ``high``,
+        ``verdict``.
+
+    Returns
+    -------
+    str
+        A line a row.
+
+    Examples
+    --------
+    >>> row = {"quantity": "p99_tpot_s", "a": "fcfs", "b": "chunked", "difference": 0.37, "low": 0.35,
+    ...        "high": 0.39, "verdict": "chunked lower"}
+    >>> print(told_apart([row]))
+    p99 TPOT: chunked lower than fcfs by 0.37 s (0.35 to 0.39)
+    """
+    first = {row["a"] for row in differences[:1]}
+    many = len({row["b"] for row in differences}) >= _MOST_SCHEDULERS
+    return "\n".join(_sentence(row) for row in differences if not many or row["a"] in first)
+
+
+def _sentence(row: Row) -> str:
+    name = str(row["quantity"])
+    is_share = name.endswith("_frac")
+    scale, unit = (100.0, "points") if is_share else (1.0, "s")
+    middle, low, high = (scale * float(str(row[key])) for key in ("difference", "low", "high"))
+    words, a, b = label(name).partition(" (")[0], row["a"], row["b"]
+    if row["verdict"] == "no difference":
+        return f"{words}: no difference between {a} and {b} ({low:.3g} to {high:.3g} {unit})"
+    if is_share == (middle < 0):  # the better one is named first: more goodput, less time
+        a, b = b, a
+    near, far = sorted((abs(low), abs(high)))
+    how = "higher" if is_share else "lower"
+    return f"{words}: {a} {how} than {b} by {abs(middle):.3g} {unit} ({near:.3g} to {far:.3g})"

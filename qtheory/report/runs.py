@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .findings import Crossing, comparison, goodput_crossing
-from .text import pairs, table
+from .findings import Crossing, comparison, goodput_crossing, told_apart
+from .notes import notes
+from .text import pairs, table, unit_of, with_limits
 
 __all__ = ["comparison_text", "crossings", "run_text", "sweep_text", "trace_text"]
 
@@ -21,6 +22,8 @@ _LATENCIES = {
     "queue": "queue (s)",
 }
 _COUNTS = ("n_shed", "n_rejected", "n_unfinished", "n_preemptions")
+_PLACES = ("", "_low", "_high")  # a value and its limits
+_UNSAID = ("unreliable",)
 _BESIDE = (
     "scheduler",
     "rate_rps",
@@ -60,33 +63,63 @@ def run_text(row: Row) -> str:
     scheduler   fcfs
     goodput     90.0 %
     """
-    latencies = [
-        {"": words} | {stat: row[f"{stat}_{name}_s"] for stat in _STATISTICS if f"{stat}_{name}_s" in row}
-        for name, words in _LATENCIES.items()
-        if f"mean_{name}_s" in row
-    ]
+    latencies = [_latencies(row, name) for name in _LATENCIES if f"mean_{name}_s" in row]
     shown = [stat for stat in _STATISTICS if any(stat in entry for entry in latencies)]
-    rest = {name: value for name, value in row.items() if value is not None and not _latency_name(name)}
-    return f"{table(latencies, ['', *shown])}\n\n{pairs(rest)}"
+    rest = {
+        name: _with_unit(row, name) if f"{name}_low" in row else value
+        for name, value in row.items()
+        if value is not None
+        and name not in _UNSAID
+        and not _latency_name(_field(name))
+        and _field(name) == name
+    }
+    return "\n\n".join([table(latencies, ["", *shown]), pairs(rest), *_below([row])])
+
+
+def _field(name: str) -> str:
+    """The field behind a key of a row: limits belong to theirs."""
+    return name.removesuffix("_low").removesuffix("_high")
+
+
+def _latencies(row: Row, name: str) -> Row:
+    """One latency of a run: its statistics with their limits."""
+    keys = {f"{stat}{place}": f"{stat}_{name}_s{place}" for stat in _STATISTICS for place in _PLACES}
+    doubtful = [stat for stat in _STATISTICS if f"{stat}_{name}_s" in (row.get("unreliable") or ())]
+    values = {short: row[key] for short, key in keys.items() if key in row}
+    return {"": _LATENCIES[name], **values, "unreliable": doubtful}
+
+
+def _with_unit(row: Row, name: str) -> str:
+    return f"{with_limits(row, name)} {unit_of(name)}".rstrip()
+
+
+def _below(rows: Sequence[Row]) -> list[str]:
+    """What has to be said of numbers that are not what they seem, as one block or none."""
+    said = notes(rows)
+    return ["\n".join(said)] if said else []
 
 
 def _columns(rows: Sequence[Row], *, without: tuple[str, ...] = ()) -> list[str]:
     counts = [name for name in _COUNTS if any(row.get(name) for row in rows)]
+    if any(row.get("precision_reached") is not None for row in rows):
+        counts.append("n_replications")
     return [name for name in (*_BESIDE, *counts) if name not in without]
 
 
-def comparison_text(rows: Sequence[Row]) -> str:
-    """Schedulers side by side, and who is best in what.
+def comparison_text(rows: Sequence[Row], differences: Sequence[Row] = ()) -> str:
+    """Schedulers side by side, who is best in what, and what of it the replications tell.
 
     Parameters
     ----------
     rows : sequence of mappings
         A row a scheduler, as `RunResult.row` gives them.
+    differences : sequence of mappings
+        Paired differences, a row a quantity and pair, as `told_apart` takes them.
 
     Returns
     -------
     str
-        A table and, below it, the finding; counts that are zero everywhere are left out.
+        A table and, below it, the findings; counts that are zero everywhere are left out.
 
     Examples
     --------
@@ -99,9 +132,9 @@ def comparison_text(rows: Sequence[Row]) -> str:
     slo has the smallest p99 TPOT: 0.1 s, 4.0 times less than fcfs (0.4 s).
     Goodput is highest with slo: 80.0 %, 40.0 points more than fcfs (40.0 %).
     """
-    finding = comparison(rows)
     text = table(rows, _columns(rows, without=("rate_rps",)))
-    return f"{text}\n\n{finding}" if finding else text
+    findings = [finding for finding in (comparison(rows), told_apart(differences)) if finding]
+    return "\n\n".join([text, *_below(rows), *findings])
 
 
 def crossings(rows: Sequence[Row], *, goodput_frac: float) -> dict[str, Crossing]:
@@ -172,13 +205,17 @@ def sweep_text(rows: Sequence[Row], *, goodput_frac: float) -> str:
     by_rate: dict[float, dict[str, Any]] = {}
     for row in rows:
         entry = by_rate.setdefault(row["rate_rps"], {"rate_rps": row["rate_rps"]})
-        entry[f"{row['scheduler']}_frac"] = row["goodput_frac"]
-    matrix = table(list(by_rate.values()), labels={f"{name}_frac": name for name in names})
+        entry |= {f"{row['scheduler']}_frac{place}": row.get(f"goodput_frac{place}") for place in _PLACES}
+        if "goodput_frac" in (row.get("unreliable") or ()):
+            entry["unreliable"] = [*entry.get("unreliable", ()), f"{row['scheduler']}_frac"]
+    shown = {f"{name}_frac": name for name in names}
+    matrix = table(list(by_rate.values()), ["rate_rps", *shown], labels=shown)
     found = crossings(rows, goodput_frac=goodput_frac)
     width = max(map(len, found), default=0)
     knees = "\n".join(f"{name:<{width}}   {crossing}" for name, crossing in found.items())
     share = f"Largest rate with goodput of at least {100 * goodput_frac:g} %, linear between the rates tried"
-    return f"Goodput (%) by arrival rate\n{matrix}\n\n{table(rows, _columns(rows))}\n\n{share}\n{knees}"
+    blocks = [f"Goodput (%) by arrival rate\n{matrix}", table(rows, _columns(rows)), *_below(rows)]
+    return "\n\n".join([*blocks, f"{share}\n{knees}"])
 
 
 def trace_text(rows: Sequence[Row]) -> str:

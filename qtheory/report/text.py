@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from qtheory.basics.units import format_value, label
 
-__all__ = ["human", "pairs", "table"]
+__all__ = ["human", "pairs", "table", "unit_of", "with_limits"]
 
+_MOST_DIGITS = 6  # of a value with limits: narrower ones are the noise of rounding
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _PREFIXES = {
     "s": ((1.0, ""), (1e-3, "m"), (1e-6, "u")),
@@ -34,6 +35,8 @@ def table(
     labels: Mapping[str, str] | None = None,
 ) -> str:
     """Rows as aligned text under one header line; numbers to the right, words to the left.
+
+    Values that have limits in their row are shown with half their width (see `with_limits`).
 
     Parameters
     ----------
@@ -61,7 +64,7 @@ def table(
     present = _columns(rows)
     shown = [name for name in (present if columns is None else columns) if name in present]
     lines: list[list[str]] = [[(labels or {}).get(name, label(name)) for name in shown]]
-    lines += [[format_value(name, row.get(name)) for name in shown] for row in rows]
+    lines += [[with_limits(row, name) for name in shown] for row in rows]
     if not rows or not shown:
         return ""
     right = [any(_is_number(row.get(name)) for row in rows) for name in shown]
@@ -73,6 +76,61 @@ def table(
         ).rstrip()
         for line in lines
     )
+
+
+def with_limits(row: Mapping[str, object], name: str) -> str:
+    """Text of a field with half the distance of its confidence limits behind ``±``, where the row has them.
+
+    Parameters
+    ----------
+    row : mapping
+        Limits stand under the name with ``_low`` and ``_high``; names in its list ``unreliable`` get a ``~``.
+    name : str
+        Field name, which says the unit.
+
+    Returns
+    -------
+    str
+        Decimals as the width deserves: two digits of it that begin with 1 or 2, one of others.
+
+    Examples
+    --------
+    >>> row = {"mean_ttft_s": 0.16712, "mean_ttft_s_low": 0.1635, "mean_ttft_s_high": 0.1714}
+    >>> with_limits(row, "mean_ttft_s"), with_limits({**row, "unreliable": ["mean_ttft_s"]}, "mean_ttft_s")
+    ('0.167 ±0.004', '~0.167 ±0.004')
+    """
+    value, low, high = row.get(name), row.get(f"{name}_low"), row.get(f"{name}_high")
+    unreliable = row.get("unreliable")
+    mark = "~" if isinstance(unreliable, list | tuple) and name in unreliable else ""
+    numbers = [float(each) for each in (value, low, high) if isinstance(each, int | float)]
+    if len(numbers) < 3 or not all(map(math.isfinite, numbers)):
+        return mark + format_value(name, value)
+    scale = 100.0 if name.endswith("_frac") else 1.0
+    middle, half = scale * numbers[0], scale * (numbers[2] - numbers[1]) / 2
+    decimals = _decimals(middle, half)
+    width = f"{half:.{decimals}f}"
+    return f"{mark}{middle:.{decimals}f} ±{width if float(width) else 0}"
+
+
+def _decimals(value: float, half: float) -> int:
+    """Decimals of a value whose limits are ``half`` away."""
+    finest = _MOST_DIGITS - 1 - (math.floor(math.log10(abs(value))) if value else 0)
+    if half <= 0:
+        return max(min(finest, 4), 0)
+    exponent = math.floor(math.log10(half))
+    digits = 2 if half / 10.0**exponent < 2.95 else 1
+    return max(min(digits - 1 - exponent, finest), 0)
+
+
+def unit_of(name: str) -> str:
+    """The unit that a field name says, empty without one.
+
+    Examples
+    --------
+    >>> unit_of("p99_ttft_s"), unit_of("n_requests")
+    ('s', '')
+    """
+    return label(name)[len(_words(name)) :].strip(" ()")
 
 
 def human(name: str, value: object) -> str:
@@ -94,7 +152,7 @@ def human(name: str, value: object) -> str:
     >>> human("memory_bytes", 80e9), human("step_s", 0.0123), human("mfu_frac", 0.7), human("rate_rps", 4.0)
     ('80 GB', '12.3 ms', '70.0 %', '4 req/s')
     """
-    unit = label(name)[len(_words(name)) :].strip(" ()").replace("bytes", "B")
+    unit = unit_of(name).replace("bytes", "B")
     if not unit or not _is_number(value) or not math.isfinite(value):  # type: ignore[arg-type]
         return format_value(name, value)
     number = float(value)  # type: ignore[arg-type]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.ranges import number_between, whole_between
 from qtheory.system.hardware import Hardware
 from qtheory.system.models import ModelSpec
-from qtheory.system.specfile import number_between, whole_between
 
 __all__ = ["kv_blocks", "reserved_bytes"]
 
@@ -110,7 +110,7 @@ def kv_blocks(
     budget = hardware.budget_tokens if budget_tokens is None else budget_tokens
     whole_between("budget_tokens", budget, 1, 10_000_000)
     if model.attention_layers == 0:
-        raise ConfigError(f"model: {model.name} has no attention layer, so no KV blocks")
+        raise ConfigError(f"model: {model.name} has no attention layer, so no KV blocks; give kv_blocks")
     usable = hardware.memory_bytes * memory_frac
     token = model.kv_bytes_per_token(kv_dtype)
 

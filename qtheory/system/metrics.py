@@ -34,6 +34,7 @@ def tpot_s(first_token_s: ArrayLike, finish_s: ArrayLike, output_tokens: ArrayLi
     first_token_s, finish_s : array_like of float, shape (n,)
         Moments of the first and last token, seconds.
     output_tokens : array_like of int, shape (n,)
+        Tokens produced, >= 1.
 
     Returns
     -------
@@ -59,8 +60,11 @@ def good(
     Parameters
     ----------
     slo : Slo
+        Limits of each request.
     ttft_s, tpot_s, e2e_s : array_like of float, shape (n,)
+        Latencies, seconds; NaN where a moment never came.
     finished : array_like of bool, shape (n,)
+        Whether the last token came.
 
     Returns
     -------
@@ -79,20 +83,32 @@ def good(
     return served
 
 
+def _check_level(q: float) -> None:
+    if not 0 <= q <= 100:
+        raise ConfigError(f"q: {q} must lie in 0 .. 100, such as 99")
+
+
 def percentile(values: ArrayLike, q: float) -> float | None:
     """Percentile with linear interpolation between order statistics; None without values.
 
     Parameters
     ----------
     values : array_like of float
+        In any unit.
     q : float
         In [0, 100].
+
+    Raises
+    ------
+    ConfigError
+        If ``q`` is out of range.
 
     Examples
     --------
     >>> percentile([1.0, 0.5, 2.0], 99)
     1.98
     """
+    _check_level(q)
     array = np.asarray(values, dtype=float)
     return float(np.percentile(array, q)) if array.size else None
 
@@ -103,24 +119,28 @@ def weighted_percentile(values: ArrayLike, counts: ArrayLike, q: float) -> float
     Parameters
     ----------
     values : array_like of float, shape (k,)
+        In any unit.
     counts : array_like of int, shape (k,)
-        >= 0.
+        How often each stands in the sample, >= 0.
     q : float
         In [0, 100].
 
     Raises
     ------
     ConfigError
-        If the shapes differ.
+        If the shapes differ, a count is negative or ``q`` is out of range.
 
     Examples
     --------
     >>> weighted_percentile([1.0, 3.0], [2, 1], 75)
     2.0
     """
+    _check_level(q)
     array, weight = np.asarray(values, dtype=float), np.asarray(counts, dtype=np.int64)
     if array.shape != weight.shape:
         raise ConfigError(f"counts: shape {weight.shape}, but values have shape {array.shape}")
+    if np.any(weight < 0):
+        raise ConfigError(f"counts: {weight.min()} must be >= 0")
     total = int(weight.sum())
     if total == 0:
         return None

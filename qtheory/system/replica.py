@@ -13,13 +13,10 @@ from .hardware import Hardware, find_hardware
 from .memory import kv_blocks
 from .models import KV_BYTES, WEIGHT_BYTES, ModelSpec, default_model, find_model
 from .scenario import Scenario
-from .scheduler import SchedulerSpec
+from .scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
 from .steptime import Linear, Roofline, StepTime, read_table
 
-__all__ = ["LONGEST_WHOLE_PROMPT_TOKENS", "ReplicaSpec", "replica_of"]
-
-LONGEST_WHOLE_PROMPT_TOKENS = 32_768
-"""Default token budget of schedulers that do not cut prompts, unless the longest sequence is shorter."""
+__all__ = ["ReplicaSpec", "replica_of"]
 
 _HARDWARE_FIELDS = ("mfu_frac", "mbu_frac", "overhead_per_step_s", "overhead_per_layer_s")
 
@@ -31,8 +28,11 @@ class ReplicaSpec:
     Parameters
     ----------
     hardware : Hardware
+        One accelerator.
     model : ModelSpec
+        What it serves.
     tp : int
+        Accelerators that share every layer, >= 1.
     roofline : Roofline
         Step time by the datasheet; also what MFU and MBU are measured with.
     step_time : StepTime
@@ -40,9 +40,15 @@ class ReplicaSpec:
     scheduler : SchedulerSpec
         With ``budget_tokens`` and ``max_seqs`` filled in.
     n_blocks, block_tokens : int
-        KV memory.
+        Blocks of KV memory and tokens in each, >= 1.
     max_model_len_tokens : int
-        Longest prompt plus output.
+        Longest prompt plus output, >= 1.
+
+    Examples
+    --------
+    >>> spec = replica_of(Scenario(hardware="h100", model="llama-3.1-8b", tp=2))
+    >>> spec.scheduler.name, spec.budget_tokens, spec.max_model_len_tokens
+    ('chunked', 2048, 131072)
     """
 
     hardware: Hardware
@@ -85,6 +91,7 @@ def replica_of(scenario: Scenario) -> ReplicaSpec:
     Parameters
     ----------
     scenario : Scenario
+        Names and numbers; what is None gets its default here.
 
     Returns
     -------
@@ -143,5 +150,5 @@ def _scheduler(scenario: Scenario, hardware: Hardware, longest: int) -> Schedule
     )
     if spec.budget_tokens is not None:
         return spec
-    budget = min(longest, LONGEST_WHOLE_PROMPT_TOKENS) if spec.whole_prompts else hardware.budget_tokens
+    budget = min(longest, WHOLE_PROMPT_BUDGET_TOKENS) if spec.whole_prompts else hardware.budget_tokens
     return replace(spec, budget_tokens=budget)

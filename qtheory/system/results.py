@@ -16,14 +16,25 @@ from .provenance import Provenance
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SCHEMA", "RunResult", "from_json", "to_json"]
+__all__ = ["ESTIMATED", "LATENCIES", "SCHEMA", "STATISTICS", "RunResult", "as_entry", "from_json", "to_json"]
 
 SCHEMA = "queueserve/1"
+LATENCIES = ("ttft", "tpot", "itl", "e2e", "queue")
+"""Latencies of a request, and of a token."""
+STATISTICS = ("mean", "p50", "p90", "p95", "p99")
+"""What is said of each latency."""
+ESTIMATED = (
+    "goodput_frac", "goodput_rps", "throughput_rps", "output_tps",
+    *(f"{statistic}_{name}_s" for name in LATENCIES for statistic in STATISTICS),
+    "mfu_frac", "mbu_frac",
+)  # fmt: skip
+"""Fields that have confidence limits where there is more than one run."""
+_APART = ("limits", "timeline", "provenance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """What one simulated run showed; None where nothing was there to measure.
+    """What one simulated point showed, in one run or several; None where nothing was there to measure.
 
     Latencies are of the requests that got that far (shed and rejected ones have none); ``goodput_frac`` is
     the share of *all* requests sent that were served to the end within every limit.
@@ -34,15 +45,27 @@ class RunResult:
     rate_rps : float
         Offered rate: as asked for, or of a trace the requests over its span.
     kind : str
-        How far the numbers reach: ``finite run`` claims no steady state.
-    n_requests, n_finished, n_shed, n_rejected, n_unfinished : int
-        How the requests ended.
+        How far the numbers reach: ``finite run`` claims no steady state (means over replications of the
+        numbers of such a run); ``steady state``; ``overloaded: ...`` and ``undecided: ...`` say why not.
+    n_replications : int
+        Independent runs behind the numbers.
+    level : float or None
+        Coverage that ``limits`` claim; None where no limits were asked for.
+    n_warm_up_requests : int
+        Requests at the start of each run that are left out (steady state only).
+    precision_reached : bool or None
+        Whether the precision asked for was reached; None if none was.
+    n_requests, n_finished, n_shed, n_rejected, n_unfinished, n_preemptions : int
+        How the requests ended: totals over the replications.
     goodput_frac, goodput_rps : float
-        Share of good requests, and good requests per second of the span from first arrival to last token.
+        Share of good requests (of all requests of all replications), and good requests per second of the
+        span from first arrival to last token (steady state: of the time in which requests arrive).
     throughput_rps, output_tps : float
         Finished requests and their output tokens over the same span.
     mean_ttft_s, ..., p99_queue_s : float or None
         Mean, median and high percentiles of TTFT, TPOT, ITL (pooled over tokens), E2E and queue time.
+    max_itl_s, peak_kv_frac : float or None
+        The largest of all replications.
     makespan_s : float
         First arrival to the end of the last step.
     busy_frac : float
@@ -51,18 +74,26 @@ class RunResult:
         FLOP and bytes of the model over what the datasheet peak could do in the busy time.
     mean_running, mean_waiting, mean_kv_frac, peak_kv_frac : float
         Time averages over the makespan, and the largest share of KV blocks in use.
-    n_preemptions : int
     recomputed_frac : float
         Tokens computed again after preemption over all tokens computed.
     budget_tokens, kv_blocks : int
         The limits in force.
+    unreliable : tuple of str
+        Fields whose limits would hold the truth less often than ``level`` says.
+    limits : mapping
+        From a field of `ESTIMATED` to its confidence limits (low, high).
     timeline : tuple of dict
-        Averages over equal windows of the makespan (``start_s``, ``mean_waiting``, ...), if asked for.
+        Averages over equal windows of the makespan of the first run (``start_s``, ``mean_waiting``, ...), if
+        asked for.
     """
 
     scheduler: str
     rate_rps: float
     kind: str = "finite run"
+    n_replications: int = 1
+    level: float | None = None
+    n_warm_up_requests: int = 0
+    precision_reached: bool | None = None
     n_requests: int
     n_finished: int
     n_shed: int
@@ -111,20 +142,39 @@ class RunResult:
     budget_tokens: int
     kv_blocks: int
     speed: float | None = None
+    unreliable: tuple[str, ...] = ()
+    limits: dict[str, tuple[float, float]] = field(default_factory=dict)
     timeline: tuple[dict[str, float], ...] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
     def row(self) -> dict[str, Any]:
-        """The plain numbers, one key a field, in the order of the fields; no timeline, no provenance."""
-        return {
-            item.name: getattr(self, item.name)
-            for item in fields(self)
-            if item.name not in ("timeline", "provenance")
-        }
+        """The plain numbers, one key a field, in the order of the fields; no timeline, no provenance.
+
+        Behind each field of `ESTIMATED` stand its limits, as in ``mean_ttft_s``, ``mean_ttft_s_low``,
+        ``mean_ttft_s_high``; None where there are none.
+        """
+        row: dict[str, Any] = {}
+        for item in fields(self):
+            if item.name in _APART:
+                continue
+            value = getattr(self, item.name)
+            row[item.name] = list(value) if isinstance(value, tuple) else value
+            if item.name in ESTIMATED:
+                limits = self.limits.get(item.name, (None, None))
+                row |= dict(zip(_limit_names(item.name), limits, strict=True))
+        return row
 
     def summary(self) -> str:
         """Aligned text, one quantity a line; labels and units come from the field names."""
-        rows = [(units.label(name), units.format_value(name, value)) for name, value in self.row().items()]
+        rows = []
+        for item in fields(self):
+            if item.name in _APART:
+                continue
+            shown = units.format_value(item.name, getattr(self, item.name))
+            if item.name in self.limits:
+                low, high = (units.format_value(item.name, limit) for limit in self.limits[item.name])
+                shown += f" ({low} to {high})"
+            rows.append((units.label(item.name), shown))
         width = max(len(text) for text, _ in rows)
         return "\n".join(f"{text:<{width}}  {shown}" for text, shown in rows)
 
@@ -136,17 +186,29 @@ class RunResult:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The result that `asdict` made into ``data``; an unknown key is an error."""
+        """The result whose `row` is ``data`` (with a timeline and provenance); an unknown key is an error."""
+        plain = dict(data)
+        limits = dict(plain.pop("limits", {}))
+        for name in ESTIMATED:
+            low, high = (plain.pop(limit, None) for limit in _limit_names(name))
+            if low is not None and high is not None:
+                limits[name] = (low, high)
         known = {item.name for item in fields(cls)}
-        for key in data:
+        for key in plain:
             if key not in known:
                 raise ConfigError(f"result: unknown key {key!r}{checks.nearest(key, known)}")
-        plain = dict(data)
         for key in ("rate_rps", "speed"):
             plain[key] = float(plain[key]) if isinstance(plain.get(key), str) else plain.get(key)
-        plain["timeline"] = tuple(plain.get("timeline", ()))
+        plain["limits"] = limits
+        for key in ("timeline", "unreliable"):
+            plain[key] = tuple(plain.get(key, ()))
         plain["provenance"] = Provenance(**plain.get("provenance", {}))
         return cls(**plain)
+
+
+def _limit_names(name: str) -> tuple[str, str]:
+    """Keys of the limits of a field in a row."""
+    return f"{name}_low", f"{name}_high"
 
 
 def _plain(value: Any) -> Any:
@@ -167,11 +229,19 @@ def to_json(results: Sequence[RunResult]) -> str:
     []
     """
     provenance = _plain(asdict(results[0].provenance)) if results else {}
-    rows = [
-        _plain(result.row()) | ({"timeline": list(result.timeline)} if result.timeline else {})
-        for result in results
-    ]
+    rows = [as_entry(result) for result in results]
     return json.dumps({"schema": SCHEMA, "provenance": provenance, "result": rows}, indent=1, allow_nan=False)
+
+
+def as_entry(result: RunResult) -> dict[str, Any]:
+    """One result as JSON can hold it, without its provenance; `RunResult.from_dict` takes it back.
+
+    Parameters
+    ----------
+    result : RunResult
+    """
+    entry: dict[str, Any] = _plain(result.row())
+    return entry | ({"timeline": list(result.timeline)} if result.timeline else {})
 
 
 def from_json(text: str) -> list[RunResult]:

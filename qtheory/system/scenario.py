@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -15,12 +16,26 @@ def _say(default: Any, text: str) -> Any:
     return field(default=default, metadata={"help": text})
 
 
+def _zero_or_more(**values: int) -> None:
+    checks.at_least(0, **values)
+
+
+_CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
+    (checks.integer, ("tp", "max_seqs", "block_tokens", "budget_tokens", "max_model_len_tokens")),
+    (checks.integer, ("kv_blocks", "requests")),
+    (_zero_or_more, ("client_cap", "seed", "long_prefill_threshold_tokens")),
+    (checks.positive, ("speed", "rate_rps", "duration_s", "stop_s")),
+    (checks.non_negative, ("overhead_per_step_s", "overhead_per_layer_s", "watermark_frac")),
+    (checks.fraction, ("mfu_frac", "mbu_frac", "memory_frac")),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """Hardware, model, scheduler, load and limits by name; None means that the rule in the help applies.
 
     Field names are the keys of a scenario file and, with dashes, the flags of the command line; the help of a
-    field is its ``metadata["help"]``. Names and ranges are checked in full by `build`.
+    field is its ``metadata["help"]``. Numbers are checked here, names by `replica_of` and `workload_of`.
 
     Raises
     ------
@@ -110,29 +125,12 @@ class Scenario:
     seed: int = _say(0, "seed of all random numbers")
 
     def __post_init__(self) -> None:
-        for name in ("tp", "max_seqs", "block_tokens"):
-            checks.integer(**{name: getattr(self, name)})
-        for name in ("budget_tokens", "max_model_len_tokens", "kv_blocks", "requests"):
-            if getattr(self, name) is not None:
-                checks.integer(**{name: getattr(self, name)})
-        for name in ("client_cap", "seed"):
-            checks.at_least(0, **{name: getattr(self, name)})
-        if self.long_prefill_threshold_tokens is not None:
-            checks.at_least(0, long_prefill_threshold_tokens=self.long_prefill_threshold_tokens)
-        checks.positive(speed=self.speed)
-        for name in ("rate_rps", "duration_s", "stop_s"):
-            if getattr(self, name) is not None:
-                checks.positive(**{name: getattr(self, name)})
-        for name in ("overhead_per_step_s", "overhead_per_layer_s", "watermark_frac"):
-            if getattr(self, name) is not None:
-                checks.non_negative(**{name: getattr(self, name)})
-        for name in ("mfu_frac", "mbu_frac"):
-            if getattr(self, name) is not None:
-                checks.fraction(**{name: getattr(self, name)})
-        checks.fraction(memory_frac=self.memory_frac)
-        for name in ("ttft_slo_s", "tpot_slo_s", "e2e_slo_s"):
-            if getattr(self, name) not in (None, math.inf):
-                checks.positive(**{name: getattr(self, name)})
+        optional = {item.name for item in fields(self) if item.default is None}
+        for check, names in _CHECKS:
+            left_out = {name for name in names if name in optional and getattr(self, name) is None}
+            check(**{name: getattr(self, name) for name in names if name not in left_out})
+        limits = {name: getattr(self, name) for name in ("ttft_slo_s", "tpot_slo_s", "e2e_slo_s")}
+        checks.positive(**{name: limit for name, limit in limits.items() if limit not in (None, math.inf)})
 
     def changed(self) -> dict[str, Any]:
         """The fields that differ from their defaults: what has to be said to get this scenario again."""

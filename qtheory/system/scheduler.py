@@ -8,13 +8,23 @@ from typing import Any
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 
-__all__ = ["CHOICES", "PLANNED_SCHEDULERS", "SCHEDULERS", "WHOLE_PROMPT_SCHEDULERS", "SchedulerSpec"]
+__all__ = [
+    "CHOICES",
+    "PLANNED_SCHEDULERS",
+    "SCHEDULERS",
+    "WHOLE_PROMPT_BUDGET_TOKENS",
+    "WHOLE_PROMPT_SCHEDULERS",
+    "SchedulerSpec",
+]
 
 SCHEDULERS = ("fcfs", "static", "orca", "chunked", "sjf", "priority", "slo")
 """Schedulers of this version."""
 
 WHOLE_PROMPT_SCHEDULERS = ("fcfs", "static", "orca")
 """Those that compute a prompt in one step: their token budget must hold the longest prompt."""
+
+WHOLE_PROMPT_BUDGET_TOKENS = 32_768
+"""Their budget where none is given and no shorter longest sequence is known."""
 
 PLANNED_SCHEDULERS = (
     "cache_aware",

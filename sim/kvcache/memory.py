@@ -22,7 +22,22 @@ class _Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """What an allocation did: new blocks, blocks whose contents were lost, and a copy (from, to) if any."""
+    """What an allocation did.
+
+    Parameters
+    ----------
+    new_blocks : list of int
+        Blocks taken from the pool, in the order of the table.
+    evicted : list of int
+        Those of them whose cached contents were lost.
+    copied : list of (int, int)
+        From and to of a shared block that is written to, at most one.
+
+    Examples
+    --------
+    >>> Growth(new_blocks=[4], copied=[(1, 3)]).evicted
+    []
+    """
 
     new_blocks: list[int] = field(default_factory=list)
     evicted: list[int] = field(default_factory=list)

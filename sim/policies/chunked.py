@@ -15,6 +15,11 @@ __all__ = ["chunked", "cut_or_whole"]
 def cut_or_whole(spec: SchedulerSpec) -> Chunked:
     """The composition that the option ``chunked_prefill`` asks for.
 
+    Parameters
+    ----------
+    spec : SchedulerSpec
+        Its other options do not matter here.
+
     Examples
     --------
     >>> cut_or_whole(SchedulerSpec(chunked_prefill=False)).whole_prompts

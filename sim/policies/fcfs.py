@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from qtheory.system.scheduler import SchedulerSpec
+from qtheory.system.scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
 
 from .composition import PrefillFirst
 from .ordering import Fcfs
 from .policy import Policy
 from .registry import assemble, register
 
-__all__ = ["WHOLE_PROMPT_BUDGET_TOKENS", "fcfs"]
-
-WHOLE_PROMPT_BUDGET_TOKENS = 16_384
-"""Token budget of schedulers that do not cut prompts, if none is given: it has to hold the longest prompt."""
+__all__ = ["fcfs"]
 
 
 @register("fcfs")

@@ -95,7 +95,9 @@ class Policy:
         for word in _WORDS:
             checks.one_of(word, getattr(self, word), CHOICES[word])
         if not isinstance(self.ordering, DynamicOrdering) and not hasattr(self.ordering, "key"):
-            raise ConfigError(f"ordering: {self.ordering!r} has neither 'key' nor 'arrange'")
+            raise ConfigError(
+                f"ordering: {self.ordering!r} has neither 'key' nor 'arrange'; an ordering needs one of them"
+            )
 
     def watermark_blocks(self, n_blocks: int) -> int:
         """Blocks of a pool of ``n_blocks`` that stay free when admitting."""

@@ -33,19 +33,29 @@ _TAKEN_BY_MAKERS = ("chunked_prefill", "starvation_limit_s")
 
 
 def register(name: str) -> Callable[[Maker], Maker]:
-    """Let `make_policy` find the decorated function under ``name``.
+    """Let `make_policy` find the decorated function under a name.
+
+    Parameters
+    ----------
+    name : str
+        One of `qtheory.system.scheduler.SCHEDULERS`.
+
+    Raises
+    ------
+    ConfigError
+        If the name is taken.
 
     Examples
     --------
     >>> register("fcfs")(lambda spec: Policy(name="fcfs"))
     Traceback (most recent call last):
     ...
-    qtheory.basics.errors.ConfigError: scheduler: 'fcfs' is registered already
+    qtheory.basics.errors.ConfigError: scheduler: 'fcfs' is registered already; choose another name
     """
 
     def keep(maker: Maker) -> Maker:
         if name in _MAKERS:
-            raise ConfigError(f"scheduler: {name!r} is registered already")
+            raise ConfigError(f"scheduler: {name!r} is registered already; choose another name")
         _MAKERS[name] = maker
         return maker
 

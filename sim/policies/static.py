@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from qtheory.system.scheduler import SchedulerSpec
+from qtheory.system.scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
 
 from .composition import Static
-from .fcfs import WHOLE_PROMPT_BUDGET_TOKENS
 from .ordering import Fcfs
 from .policy import Policy
 from .registry import assemble, register

@@ -25,10 +25,26 @@ def skewed_limits(centre: float, variance: float, parts: Floats, level: float) -
     Means of waiting times have a long upper tail, and where they come out low their variance does too; the
     plain interval then misses high truths. Under 10 parts the skewness is not used.
 
+    Parameters
+    ----------
+    centre, variance : float
+        The estimate, and the variance of it, >= 0.
+    parts : array of float, shape (k,)
+        What the variance is from, k >= 2.
+    level : float
+        In (0, 1).
+
     References
     ----------
     .. [1] Willink (2005), "A confidence interval and test for the mean of an asymmetric distribution",
        Communications in Statistics: Theory and Methods 34, 753-766.
+
+    Examples
+    --------
+    >>> parts = np.array([1.0] * 9 + [4.0])
+    >>> low, high = skewed_limits(1.3, 0.09, parts, 0.95)
+    >>> print(f"{low:.2f} to {high:.2f}")
+    0.89 to 3.21
     """
     k = len(parts)
     t, error = t_quantile(level, k - 1), float(np.sqrt(variance))

@@ -33,6 +33,12 @@ class Comparison:
         ``"a lower"``, ``"b lower"`` (with the names) or ``"no difference"``: the limits enclose zero. That
         says that the replications tell no difference, not that there is none; the limits say how large it
         could be.
+
+    Examples
+    --------
+    >>> seen = paired_difference([3.0, 4.0, 5.0], [3.1, 3.9, 5.0], names=("fcfs", "sjf"))
+    >>> seen.a, seen.b, seen.verdict
+    ('fcfs', 'sjf', 'no difference')
     """
 
     a: str

@@ -36,6 +36,12 @@ class Decision:
         What is known; None under two replications.
     reason : str
         Why to go on or to stop, one line for a person.
+
+    Examples
+    --------
+    >>> said = Sequential(min_replications=5).decide([], n_requests=0)
+    >>> said.go_on, said.n_more, said.reason
+    (True, 5, '0 of at least 5 replications')
     """
 
     go_on: bool

@@ -26,12 +26,30 @@ def wilson_limits(share: float, spread: Spread, n_effective: float, level: float
     all that the variance was estimated from; so Student's :math:`t` gets no more than :math:`c` degrees of
     freedom.
 
+    Parameters
+    ----------
+    share : float
+        As seen, 0 .. 1.
+    spread : Spread
+        What its variance was estimated from.
+    n_effective : float
+        Effectively independent requests, > 0.
+    level : float
+        In (0, 1).
+
     References
     ----------
     .. [1] Wilson (1927), "Probable inference, the law of succession, and statistical inference", JASA 22,
        209-212.
     .. [2] Korn and Graubard (1998), "Confidence intervals for proportions with small expected number of
        positive counts estimated from survey data", Survey Methodology 24, 193-201 (effective sample size).
+
+    Examples
+    --------
+    >>> spread = spread_of([(np.random.default_rng(1).random(5_000) < 0.9).astype(float)])
+    >>> low, high = wilson_limits(0.9, spread, 100.0, 0.95)
+    >>> print(f"{low:.3f} to {high:.3f}")
+    0.813 to 0.949
     """
     dof: float = len(spread.parts) - 1
     if spread.variance > 0:

@@ -65,6 +65,12 @@ class Stability:
         The two statistics.
     reason : str
         One line for a person.
+
+    Examples
+    --------
+    >>> said = stability(np.arange(50.0), np.arange(50.0))
+    >>> said.verdict, said.slope
+    ('undecided', None)
     """
 
     verdict: str

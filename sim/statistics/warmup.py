@@ -30,6 +30,12 @@ class WarmUp:
         there are fewer than 50 requests.
     reason : str
         Empty unless ``too_short``.
+
+    Examples
+    --------
+    >>> found = warm_up([0.0] * 20 + [1.0, 1.2] * 200)
+    >>> found.n_cut, found.n_requests, found.too_short
+    (20, 420, False)
     """
 
     n_cut: int

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qtheory.system.workload.request import Requests
-from sim.kvcache import Contents
 from sim.observe import Iteration
 from sim.policies import (
     Chunked,
@@ -26,7 +25,7 @@ from sim.record import Status
 from sim.reference import simulate
 from sim.replay import Replay
 from sim.replica import Replica
-from sim.testing import AffineStep, ConstantStep, request_lists
+from sim.testing import AffineStep, ConstantStep, alike, request_lists
 
 AMPLE = 10_000  # blocks that are never short
 COMPOSITIONS = [
@@ -37,15 +36,6 @@ COMPOSITIONS = [
     PrefillFirstChunked(),
     Static(),
 ]
-
-
-def alike(requests: Requests) -> Contents:
-    """Prompts that share prefixes: row i is ones, with a two at token i modulo 7."""
-    prompts = [
-        [1 + (token == row % 7) for token in range(n)]
-        for row, n in enumerate(requests.prompt_tokens.tolist())
-    ]
-    return Contents(prompts=prompts, outputs=[None] * len(requests))
 
 
 def run(requests, policy, replica):

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qtheory.system.workload.request import Requests
-from sim.kvcache import Contents
 from sim.policies import (
     GATES,
     VICTIMS,
@@ -33,7 +32,7 @@ from sim.record import Records, Status
 from sim.reference import simulate
 from sim.replay import Replay
 from sim.replica import Replica
-from sim.testing import AffineStep, ConstantStep, request_lists
+from sim.testing import AffineStep, ConstantStep, alike, request_lists
 
 AMPLE = 10_000  # blocks that are never short
 
@@ -86,15 +85,6 @@ REPLICAS = st.builds(
     n_swap_blocks=st.sampled_from([0, 5, 30]),
     swap_s_per_block=st.sampled_from([0.0, 0.1]),
 )
-
-
-def alike(requests: Requests) -> Contents:
-    """Prompts that share prefixes: row i is ones, with a two at token i modulo 7."""
-    prompts = [
-        [1 + (token == row % 7) for token in range(n)]
-        for row, n in enumerate(requests.prompt_tokens.tolist())
-    ]
-    return Contents(prompts=prompts, outputs=[None] * len(requests))
 
 
 def run(requests: Requests, policy: Policy, replica: Replica, **options: object) -> tuple[Records, Replay]:

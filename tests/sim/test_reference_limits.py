@@ -152,4 +152,5 @@ def test_overload_throughput_is_the_limit_that_binds(policy, steps_per_request):
     )
     middle = np.sort(records.finish_s)[n // 4 : 3 * n // 4]
     throughput_rps = (len(middle) - 1) / (middle[-1] - middle[0])
+    # finishes come in groups of 8 at most, and the window cuts one of about 25
     assert throughput_rps == pytest.approx(1 / (steps_per_request * step_s), rel=0.05)

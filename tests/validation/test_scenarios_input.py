@@ -150,7 +150,7 @@ def test_a_bad_formula_case_is_named(change, message, tmp_path):
     assert message in outcome(tmp_path, {**case, **change})
 
 
-def test_aiperf_limits_and_failed_requests(tmp_path):
+def test_aiperf_leaves_failed_requests_out_of_rates_and_goodput(tmp_path):
     rows = [
         {"id": "a", "send": 0.0, "chunk_times": [1.0, 2.0]},
         {"id": "b", "send": 1.0, "chunk_times": [3.0, 3.5]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from qtheory.basics import checks
-from qtheory.basics.errors import ConfigError
-from qtheory.report import save_figure
+from qtheory.basics.errors import ApproximationWarning, ConfigError
+from qtheory.report import save_figure, warnings_of
 from qtheory.system.scheduler import SchedulerSpec
 
 from .emit import Answer, emit
 from .heading import at_rate, heading, limits_text
 from .options import RunOutput
 from .records import write_records
+from .study import tells_what_is_kept
 from .values import reader, word_list
 
 if TYPE_CHECKING:
@@ -102,8 +104,12 @@ def _check_served(runs: Sequence[Run]) -> None:
             )
     if any(run.result.n_requests > run.result.n_rejected for run in runs):
         return
+    from validation.answer import requests_of
+
     run, spec = runs[0], runs[0].replica
-    requests = run.records.requests
+    requests = requests_of(run.workload, run.scenario.seed)
+    if not len(requests):
+        raise ConfigError("none of the requests can ever run; raise kv_blocks, budget_tokens or memory_frac")
     shortest = int((requests.prompt_tokens + requests.output_tokens).argmin())
     prompt, output = requests.prompt_tokens[shortest], requests.output_tokens[shortest]
     raise ConfigError(
@@ -147,7 +153,11 @@ def emit_runs(
     ConfigError
         If no request could ever be served, or a file cannot be written.
     """
-    _check_served(runs)
+    try:
+        _check_served(runs)
+    except ConfigError:
+        output.drop_partial()  # what is wrong with this answer will be wrong with it again
+        raise
     rows = [run.result.row() for run in runs]
     if output.format == "json":
         rows = [
@@ -164,4 +174,8 @@ def emit_runs(
         "--plot": lambda path: save_figure(draw(), path),
         "--records-out": lambda path: write_records(runs, path),
     }
-    emit(answer, output, files)
+    with tells_what_is_kept(output):
+        emit(answer, output, files)
+    output.drop_partial()
+    for said in warnings_of(rows):
+        warnings.warn(said, ApproximationWarning, stacklevel=2)

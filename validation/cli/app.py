@@ -106,8 +106,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_pipe()
         return CLOSED_PIPE
-    except KeyboardInterrupt:
-        _say("interrupted")
+    except KeyboardInterrupt as stop:
+        _say(str(stop) or "interrupted")
         return INTERRUPTED
     except Exception:
         traceback.print_exc()

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from .answers import Schedulers, emit_runs, scheduler_list, title
 from .options import RUN_OUTPUT, Given, RunOutput, scenario_flags
-from .progress import Progress
+from .study import STUDY, StudyFlags, simulated
 
 if TYPE_CHECKING:
     CompareFlags = Given
@@ -23,6 +23,7 @@ def compare(
     *,
     schedulers: Schedulers = "fcfs,chunked",
     flags: Annotated[CompareFlags, Parameter(name="*")] = _NO_FLAGS,
+    study: StudyFlags = STUDY,
     output: RunOutput = RUN_OUTPUT,
 ) -> None:
     """Put schedulers side by side under the same requests, and say which is best in what.
@@ -34,15 +35,16 @@ def compare(
     from validation import answer  # slow to import, so only here
 
     names, scenario = scheduler_list(schedulers), flags.load()
-    with Progress(what="runs", quiet=output.quiet) as progress:
-        runs = answer.compare(scenario, names, progress=progress)
+    runs = simulated(answer.compare, scenario, names, study=study.study(output), output=output)
     rows = [run.result.row() for run in runs]
+    apart = [found.row() for found in answer.differences(runs, level=study.level)]
     slo = runs[0].workload.slo
     limits = {"p99_ttft_s": slo.ttft_s, "p99_tpot_s": slo.tpot_s}
     marks = {name: limit for name, limit in limits.items() if limit is not None}
     emit_runs(
         runs,
-        comparison_text(rows),
+        comparison_text(rows, apart),
         output,
         draw=lambda: draw_comparison(rows, title=title(runs), limits=marks)[0].figure,
+        more={"differences": apart},
     )

@@ -82,9 +82,25 @@ def at_rate(runs: Sequence[Run]) -> str:
 def _load(runs: Sequence[Run]) -> str:
     scenario, counts = runs[0].scenario, {run.result.n_requests for run in runs}
     many = f"{min(counts):,}" + (f" to {max(counts):,}" if len(counts) > 1 else "") + " requests"
+    many += " in all" if any(run.result.n_replications > 1 for run in runs) else ""
     if scenario.trace is not None:
         return f"trace {scenario.trace}{at_rate(runs)}, {many}"
     return f"{scenario.workload}, {scenario.arrivals}{at_rate(runs)}, {many}"
+
+
+def _replications(runs: Sequence[Run]) -> str:
+    """How many runs a point has, what they claim, and what stands behind the ± of the tables."""
+    counts = sorted({run.result.n_replications for run in runs})
+    many = f"{counts[0]}" + (f" to {counts[-1]}" if len(counts) > 1 else "")
+    finite = all(run.result.kind == "finite run" for run in runs)
+    claim = (
+        "finite runs: no steady state is claimed"
+        if finite
+        else "steady state where there is one, without the warm-up"
+    )
+    if counts == [1] and not any(run.result.limits for run in runs):
+        return f"1 replication, so no confidence intervals ({claim})"
+    return f"{many} replications of each point ({claim}); ± at {100 * (runs[0].result.level or 0):g} %"
 
 
 def heading(runs: Sequence[Run]) -> str:
@@ -110,7 +126,8 @@ def heading(runs: Sequence[Run]) -> str:
         "step": _limits_of_steps(runs),
         "load": _load(runs),
         "good request": limits_text(run.workload.slo),
-        "seed": f"{run.scenario.seed} ({run.result.kind}: no steady state is claimed)",
+        "runs": _replications(runs),
+        "seed": run.scenario.seed,
     }
     others = {name: value for name, value in run.scenario.changed().items() if name not in _SAID}
     if others:

@@ -167,6 +167,16 @@ _OUT = _file("--out", "write the result to this file instead of the terminal")
 _PLOT = _file("--plot", "draw a figure to this file: .png, .svg or .pdf")
 _RECORDS = _file("--records-out", "write one line a request to this CSV file")
 _FORCE = _switch("--force", "replace files that exist")
+_RESUME = _switch("--resume", "go on where an interrupted command with the same --out stopped")
+_JOBS = Parameter(
+    name="--jobs",
+    help="processes that simulate side by side; the numbers do not depend on it [number of cores]",
+    group=_OUTPUT,
+    converter=reader("", int),
+    n_tokens=1,
+    negative=(),
+    metavar="N",
+)
 _QUIET = _switch(["--quiet", "-q"], "no progress and no notes on the error output")
 
 
@@ -196,6 +206,17 @@ class RunOutput(Output):
 
     plot: Annotated[str | None, _PLOT] = None
     records_out: Annotated[str | None, _RECORDS] = None
+    resume: Annotated[bool, _RESUME] = False
+    jobs: Annotated[int | None, _JOBS] = None
+
+    def partial(self) -> Path | None:
+        """The file of the points that are finished before the command is, if there is an ``--out``."""
+        return None if self.out is None else Path(f"{self.out}.partial")
+
+    def drop_partial(self) -> None:
+        """Remove that file: everything is in its place, or nothing is worth keeping."""
+        if (partial := self.partial()) is not None:
+            partial.unlink(missing_ok=True)
 
     def targets(self) -> dict[str, Path]:
         """The files that will be written, by the flag that asked for each."""
@@ -209,7 +230,17 @@ class RunOutput(Output):
                 check_figure_path(self.plot)
             except ConfigError as error:
                 raise ConfigError(f"--plot: {error}") from None
+        if self.resume and self.out is None:
+            raise ConfigError("--resume: needs --out, the file that the interrupted command was to write")
+        if self.resume and self.records_out is not None:
+            raise ConfigError("--resume: records of requests are not kept; leave out --records-out")
         Output.check(self)
+        partial = self.partial()
+        if partial is not None and partial.exists() and not (self.resume or self.force):
+            raise ConfigError(
+                f"--out: {partial}: holds points of an interrupted command; --resume to go on, "
+                "--force to begin again"
+            )
 
 
 OUTPUT, RUN_OUTPUT = Output(), RunOutput()

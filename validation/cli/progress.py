@@ -9,6 +9,15 @@ from typing import TextIO
 
 __all__ = ["Progress"]
 
+_MINUTE_S, _HOUR_S = 60.0, 3600.0
+
+
+def _about(seconds: float) -> str:
+    """A length of time in words that nobody takes for exact."""
+    if seconds < 2 * _MINUTE_S:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / _MINUTE_S:.0f} min" if seconds < 2 * _HOUR_S else f"{seconds / _HOUR_S:.1f} h"
+
 
 @dataclass(kw_only=True)
 class Progress:
@@ -29,7 +38,7 @@ class Progress:
     --------
     >>> with Progress(what="runs", stream=sys.stdout, patience_s=0.0) as progress:
     ...     progress(1, 15)
-    runs: 1 of 15
+    runs: 1 of 15, about 1 s left
     """
 
     what: str
@@ -38,6 +47,8 @@ class Progress:
     patience_s: float = 1.0
     _last_s: float = field(default_factory=time.monotonic, init=False)
     _shown: bool = field(default=False, init=False)
+    _there: int | None = field(default=None, init=False)  # parts that were done before the first call
+    _began_s: float = field(default_factory=time.monotonic, init=False)
 
     def __enter__(self) -> Progress:
         return self
@@ -50,11 +61,13 @@ class Progress:
     def __call__(self, done: int, total: int) -> None:
         """Take note that ``done`` of ``total`` parts are done."""
         terminal = self.stream.isatty()
+        self._there = done - 1 if self._there is None else self._there
         wait_s = self.patience_s * (10 if not terminal else 0.1 if self._shown else 1)
         now_s = time.monotonic()
         if self.quiet or now_s - self._last_s < wait_s:
             return
         self._last_s, self._shown = now_s, True
-        line = f"{self.what}: {done} of {total}"
+        left_s = (now_s - self._began_s) / (done - self._there) * (total - done)
+        line = f"{self.what}: {done} of {total}" + (f", about {_about(left_s)} left" if done < total else "")
         self.stream.write(f"\r\033[K{line}" if terminal else f"{line}\n")
         self.stream.flush()

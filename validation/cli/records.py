@@ -1,4 +1,4 @@
-"""One line a request, of all runs of an answer, as CSV."""
+"""One line a request, of all replications of an answer, as CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["write_records"]
 
 
 def write_records(runs: Sequence[Run], path: Path) -> None:
-    """Write the records of all requests, run by run, after which run each belongs to.
+    """Write the records of all requests, point by point and replication by replication.
 
     Parameters
     ----------
@@ -27,13 +27,16 @@ def write_records(runs: Sequence[Run], path: Path) -> None:
 
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        for index, run in enumerate(runs):
-            table = columns(run.records, run.workload.slo)
-            if index == 0:
-                writer.writerow(["scheduler", "rate_rps", "speed", *table])
-            first = (run.result.scheduler, run.result.rate_rps, run.result.speed)
-            rows = zip(*(column.tolist() for column in table.values()), strict=True)
-            writer.writerows([*first, *map(_cell, row)] for row in rows)
+        begun = False
+        for run in runs:
+            point = (run.result.scheduler, run.result.rate_rps, run.result.speed)
+            for index, records in enumerate(run.records):
+                table = columns(records, run.workload.slo)
+                if not begun:
+                    writer.writerow(["scheduler", "rate_rps", "speed", "replication", *table])
+                    begun = True
+                rows = zip(*(column.tolist() for column in table.values()), strict=True)
+                writer.writerows([*point, index, *map(_cell, row)] for row in rows)
 
 
 def _cell(value: Any) -> Any:

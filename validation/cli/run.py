@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from .answers import Windows, emit_runs, title, windows_of
 from .options import RUN_OUTPUT, Given, RunOutput, scenario_flags
+from .study import STUDY, StudyFlags, simulated
 
 if TYPE_CHECKING:
     RunFlags = Given
@@ -22,17 +23,20 @@ def run(
     *,
     flags: Annotated[RunFlags, Parameter(name="*")] = _NO_FLAGS,
     windows: Windows = None,
+    study: StudyFlags = STUDY,
     output: RunOutput = RUN_OUTPUT,
 ) -> None:
     """Simulate one scheduler under one load.
 
-    The figure of ``--plot`` shows queue, running requests and KV memory over time.
+    The figure of ``--plot`` shows queue, running requests and KV memory over time, of the first replication.
     """
     output.check()
     from qtheory.report import draw_timeline, run_text
     from validation import answer  # slow to import, so only here
 
-    found = answer.run(flags.load(), n_windows=windows_of(windows, output))
+    wanted = study.study(output, n_windows=windows_of(windows, output))
+    scenario = flags.load()
+    [found] = simulated(answer.compare, scenario, [scenario.scheduler], study=wanted, output=output)
     emit_runs(
         [found],
         run_text(found.result.row()),

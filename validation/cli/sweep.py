@@ -10,7 +10,7 @@ from qtheory.basics import checks
 
 from .answers import Schedulers, emit_runs, scheduler_list, title
 from .options import RUN_OUTPUT, Given, RunOutput, scenario_flags
-from .progress import Progress
+from .study import STUDY, StudyFlags, simulated
 from .values import rate_grid, reader
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def sweep(
     step: Annotated[float | None, _rate("--step", "from one rate to the next")] = None,
     goodput_frac: Annotated[float, _SHARE] = 0.9,
     flags: Annotated[SweepFlags, Parameter(name="*")] = _NO_FLAGS,
+    study: StudyFlags = STUDY,
     output: RunOutput = RUN_OUTPUT,
 ) -> None:
     """Goodput of schedulers against the arrival rate, and the largest rate each can take.
@@ -68,8 +69,7 @@ def sweep(
         rate_grid(rates, min_rate, max_rate, step),
         flags.load(),
     )
-    with Progress(what="runs", quiet=output.quiet) as progress:
-        runs = answer.sweep(scenario, names, grid, progress=progress)
+    runs = simulated(answer.sweep, scenario, names, grid, study=study.study(output), output=output)
     rows = [run.result.row() for run in runs]
     found = crossings(rows, goodput_frac=goodput_frac)
     emit_runs(

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from .answers import Windows, emit_runs, title, windows_of
 from .options import RUN_OUTPUT, Given, RunOutput, scenario_flags
-from .progress import Progress
+from .study import STUDY, simulated
 from .values import number_list, reader
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def trace(
     windows: Windows = None,
     output: RunOutput = RUN_OUTPUT,
 ) -> None:
-    """Replay a recorded trace, at one or several speeds.
+    """Replay a recorded trace, at one or several speeds, once each.
 
     The figure of ``--plot`` shows one speed over time, or goodput against the rate of several.
     """
@@ -52,13 +52,9 @@ def trace(
     from qtheory.report import draw_goodput, draw_timeline, run_text, trace_text
     from validation import answer  # slow to import, so only here
 
-    speeds = number_list("--speed", speed)
-    runs = []
-    with Progress(what="runs", quiet=output.quiet) as progress:
-        for factor in speeds:
-            scenario = flags.load(trace=file, speed=factor)
-            runs.append(answer.run(scenario, n_windows=windows_of(windows, output)))
-            progress(len(runs), len(speeds))
+    speeds, scenario = number_list("--speed", speed), flags.load(trace=file)
+    study = STUDY.study(output, n_windows=windows_of(windows, output))
+    runs = simulated(answer.replay, scenario, speeds, study=study, output=output)
     rows = [run.result.row() for run in runs]
     one = len(runs) == 1
     emit_runs(

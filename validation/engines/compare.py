@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.record import GapRuns, Records, StepRuns
+from sim.record import GapRuns, Records, StepRuns, unrolled
 
 __all__ = ["differences"]
 
@@ -16,10 +16,7 @@ _COUNTS = ("status", "n_preemptions", "cached_tokens", "recomputed_tokens")
 
 def _expanded(steps: StepRuns) -> dict[str, NDArray[np.float64]]:
     """One row a step, sorted as they are: runs unrolled, their end times left out."""
-    n_steps = np.asarray(steps.n_steps, dtype=np.int64)
-    first = _starts(steps)
-    run = np.repeat(np.arange(len(n_steps)), n_steps)
-    offset = np.arange(len(run)) - first[run]
+    run, offset = unrolled(steps.n_steps)
     rows = {
         name: np.asarray(getattr(steps, name), dtype=float)[run]
         for name in ("n_decodes", "prefill_tokens", "prefill_work", "prefill_context_tokens", "n_sampled")

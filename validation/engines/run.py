@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from qtheory.basics.errors import PlanError
@@ -43,9 +43,9 @@ class Agreement:
         return "\n".join(lines)
 
 
-def _outcome(case: Case, simulate: object) -> Records | str:
+def _outcome(case: Case, simulate: Callable[..., Records]) -> Records | str:
     try:
-        return simulate(  # type: ignore[operator,no-any-return]
+        return simulate(
             case.requests,
             case.policy,
             case.replica,
@@ -72,6 +72,7 @@ def check_engines(seeds: Iterable[int]) -> Agreement:
     Parameters
     ----------
     seeds : iterable of int
+        As of `draw_case`, >= 0.
 
     Returns
     -------

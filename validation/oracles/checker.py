@@ -37,9 +37,9 @@ class RowFailure:
 
         Examples
         --------
-        >>> row = RowFailure(id="a", model="M/M/1", quantity="mean_wait", wanted=1.0, found=2.0, reason="100 %")
+        >>> row = RowFailure(id="a", model="M/M/1", quantity="mean_wait", wanted=1, found=2.0, reason="high")
         >>> row.line()
-        '  failed: a: mean_wait is 2, not 1 (100 %)'
+        '  failed: a: mean_wait is 2, not 1 (high)'
         """
         found = "not computed" if self.found is None else f"{self.found:.15g}"
         return f"  failed: {self.id}: {self.quantity} is {found}, not {self.wanted:.15g} ({self.reason})"

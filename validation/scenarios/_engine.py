@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from qtheory.system.metrics import tpot_s
 from sim.observe import Event, Iteration
 from sim.record import Records, Status
 from sim.reference import simulate
@@ -148,7 +149,7 @@ def _request(records: Records, row: int) -> dict[str, Any]:
         "cached_tokens": int(records.cached_tokens[row]),
     }
     if n > 1:
-        actual["tpot"] = (finish_s - first_s) / (n - 1)
+        actual["tpot"] = float(tpot_s(first_s, finish_s, n))
     return actual
 
 

@@ -199,15 +199,14 @@ def engine(given: dict[str, Any]) -> Figures:
         times = _times(where, row, "token_times")
         if not times:
             raise ConfigError(f"{where}.token_times: is empty")
-        decode = times[-1] - times[0]
         figures[want(where, row, "id", str)] = {
             "queue": scheduled - arrival,
             "prefill": times[0] - scheduled,
-            "decode": decode,
+            "decode": times[-1] - times[0],
             "inference": times[-1] - scheduled,
             "ttft": times[0] - arrival,
             "e2e": times[-1] - arrival,
-            "mean_tpot": decode / (len(times) - 1) if len(times) > 1 else 0.0,
+            "mean_tpot": float(tpot_s(times[0], times[-1], len(times))) if len(times) > 1 else 0.0,
         }
     return figures
 

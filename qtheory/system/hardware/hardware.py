@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
-from qtheory.system.specfile import number_between, text, whole_between
+from qtheory.basics.ranges import number_between, whole_between
 
 __all__ = ["PRECISIONS", "Hardware"]
 
@@ -97,8 +97,8 @@ class Hardware:
     source: str = "given by the user"
 
     def __post_init__(self) -> None:
-        text("name", self.name)
-        text("source", self.source)
+        checks.text("name", self.name)
+        checks.text("source", self.source)
         for name, (least, most) in _RANGES.items():
             number_between(name, getattr(self, name), least, most)
         for name in ("tdp_w", "usd_per_hour"):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from qtheory.system.specfile import build, folded, names_a_file, read_mapping, unknown_name
+from qtheory.system.specfile import (
+    build,
+    folded,
+    names_a_file,
+    names_by_spelling,
+    packaged_table,
+    read_mapping,
+    unknown_name,
+)
 
 from .hardware import Hardware
 
@@ -18,16 +24,14 @@ __all__ = ["find_hardware", "hardware_names"]
 @cache
 def _table() -> dict[str, dict[str, Any]]:
     """Preset values by name, defaults filled in."""
-    content = resources.files(__package__).joinpath("presets.toml").read_text(encoding="utf-8")
-    table: dict[str, dict[str, Any]] = tomllib.loads(content)
+    table = packaged_table(__package__, "presets.toml")
     defaults = table.pop("defaults")
     return {name: defaults | values for name, values in table.items()}
 
 
 @cache
 def _names_by_spelling() -> dict[str, str]:
-    spellings = {folded(alias): name for name, values in _table().items() for alias in values["aliases"]}
-    return spellings | {folded(name): name for name in _table()}
+    return names_by_spelling(_table())
 
 
 def hardware_names() -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from qtheory.basics.checks import shown
 from qtheory.basics.errors import ConfigError
-from qtheory.system.specfile import shown
 
 __all__ = ["published_format"]
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from qtheory.basics import checks
+from qtheory.basics.checks import shown
 from qtheory.basics.errors import ConfigError
-from qtheory.system.specfile import shown, whole_between
+from qtheory.basics.ranges import whole_between
 
 from ._quantization import published_format
 from .spec import ModelSpec
@@ -100,7 +101,18 @@ class _Config:
 
 
 def is_hugging_face(values: Mapping[str, Any]) -> bool:
-    """Whether these keys look like a Hugging Face configuration rather than our own fields."""
+    """Whether these keys look like a Hugging Face configuration rather than our own fields.
+
+    Parameters
+    ----------
+    values : mapping
+        The keys of a file.
+
+    Examples
+    --------
+    >>> is_hugging_face({"model_type": "llama"}), is_hugging_face({"layers": 32})
+    (True, False)
+    """
     return any(key in values for key in ("model_type", "architectures", "text_config", "num_hidden_layers"))
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from qtheory.basics.errors import ConfigError
 from qtheory.system.hardware import Hardware
-from qtheory.system.specfile import build, folded, names_a_file, read_mapping, unknown_name
+from qtheory.system.specfile import (
+    build,
+    folded,
+    names_a_file,
+    names_by_spelling,
+    packaged_table,
+    read_mapping,
+    unknown_name,
+)
 
 from .huggingface import is_hugging_face, spec_from_config
 from .spec import ModelSpec
@@ -38,16 +44,12 @@ _FORMATS = {
 @cache
 def _table() -> dict[str, dict[str, Any]]:
     """Preset values by name, as they stand in the file."""
-    content = resources.files(__package__).joinpath("presets.toml").read_text(encoding="utf-8")
-    return tomllib.loads(content)
+    return packaged_table(__package__, "presets.toml")
 
 
 @cache
 def _names_by_spelling() -> dict[str, str]:
-    aliases = {
-        folded(alias): name for name, values in _table().items() for alias in values.get("aliases", [])
-    }
-    return aliases | {folded(name): name for name in _table()}
+    return names_by_spelling(_table())
 
 
 def model_names() -> list[str]:
@@ -113,8 +115,8 @@ def find_model(name_or_path: str | Path) -> ModelSpec:
 
 
 def _from_file(path: Path) -> ModelSpec:
+    path = path / "config.json" if os.path.isdir(path) else path  # unlike Path.is_dir this never raises
     values = read_mapping(path)
-    path = path / "config.json" if path.is_dir() else path
     name = path.resolve().parent.name if path.stem == "config" else path.stem
     if is_hugging_face(values):
         return spec_from_config(values, name=name, where=str(path))
@@ -143,8 +145,8 @@ def default_model(hardware: Hardware) -> ModelSpec:
     family = [_preset(name) for name in model_names() if name.startswith("qwen2.5-")]
     fits = [model for model in family if model.weight_bytes("bf16") <= hardware.memory_bytes / 4]
     if not fits:
-        gigabytes = hardware.memory_bytes / 1e9
+        size = f"{hardware.memory_bytes / 1e9:.3g} GB"
         raise ConfigError(
-            f"model: none given, and {hardware.name} ({gigabytes:.3g} GB) is too small for a default"
+            f"model: none given, and {hardware.name} ({size}) is too small for a default; name one"
         )
     return max(fits, key=lambda model: model.params)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
-from qtheory.system.specfile import text, whole_between
+from qtheory.basics.ranges import whole_between
 
 from ._shapes import RANGES, attention_params, check_shapes
 from .precision import WEIGHT_BYTES, kv_bytes_each, weight_bytes_each
@@ -127,7 +127,7 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         for name in ("name", "weights", "caveat", "source"):
-            text(name, getattr(self, name))
+            checks.text(name, getattr(self, name))
         for name, (least, most) in RANGES.items():
             whole_between(name, getattr(self, name), least, most)
         if not isinstance(self.tie_embeddings, bool):

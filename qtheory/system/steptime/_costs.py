@@ -7,6 +7,8 @@ from typing import NamedTuple
 from qtheory.system.hardware import Hardware
 from qtheory.system.models import WEIGHT_BYTES, ModelSpec, kv_bytes_each, weight_bytes_each
 
+from .protocol import StepLoad
+
 __all__ = ["NO_LIMIT", "Costs", "costs"]
 
 NO_LIMIT = 1e18  # tokens; a window that is never reached
@@ -76,6 +78,41 @@ class Costs(NamedTuple):
             self.linear_write,
         )
 
+    def step_s(self, load: StepLoad) -> float:
+        """Seconds of one step of any model."""
+        n, context, prompt, work, read, sampled = load
+        (fixed, linear_compute, linear_read, linear_write, expert_compute, expert_read, expert_miss,
+         head_compute, head_read, decode_full, decode_short, state, prompt_full, prompt_short, prompt_expand,
+         read_full, read_short, link, window, top_k) = self  # fmt: skip
+        tokens = n + prompt
+        compute = linear_compute * tokens
+        memory = linear_read + linear_write * tokens
+        seconds = fixed + link * tokens + (compute if compute > memory else memory)
+        if expert_read:
+            compute = expert_compute * tokens
+            memory = expert_read * (1.0 - expert_miss**tokens)
+            seconds += compute if compute > memory else memory
+        if sampled:
+            compute = head_compute * sampled
+            seconds += compute if compute > head_read else head_read
+        if n:
+            limit = n * top_k
+            seconds += decode_full * (context if context < limit else limit) + state * n
+            if decode_short:
+                limit = n * window
+                seconds += decode_short * (context if context < limit else limit)
+        if prompt:
+            limit = prompt * top_k
+            compute = prompt_full * (work if work < limit else limit) + prompt_expand * (read - prompt)
+            memory = read_full * read
+            if prompt_short:
+                limit = prompt * window
+                compute += prompt_short * (work if work < limit else limit)
+                limit = prompt + window
+                memory += read_short * (read if read < limit else limit)
+            seconds += compute if compute > memory else memory
+        return seconds
+
 
 def costs(hardware: Hardware, model: ModelSpec, tp: int, weights: str, kv_dtype: str) -> Costs:
     """The costs of one step of ``model`` on ``tp`` accelerators."""
@@ -86,7 +123,7 @@ def costs(hardware: Hardware, model: ModelSpec, tp: int, weights: str, kv_dtype:
     full, short = model.full_layers, model.short_layers
     return Costs(
         **_weight_costs(hardware, model, tp, weights),
-        linear_write=model.kv_bytes_per_token(kv_dtype) / model.kv_shards(tp) * tp * read_s,
+        linear_write=model.kv_bytes_per_token(kv_dtype) / shards * tp * read_s,
         head_compute=model.head_flops_per_token * flops_s,
         head_read=model.head_params * WEIGHT_BYTES["bf16"] * read_s,
         decode_full=full * max(model.decode_attention_flops * flops_s, model.full_kv_width * kv_s),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qtheory.basics.errors import ConfigError
-from qtheory.system.specfile import number_between
+from qtheory.basics.ranges import number_between
 
 from .protocol import StepLoad
 

@@ -27,6 +27,12 @@ class StepLoad(NamedTuple):
         Sum over the chunks of c + n: keys and values that attention reads.
     n_sampled : int
         Tokens sampled at the end: all decodes, and the chunks that complete a prompt.
+
+    Examples
+    --------
+    >>> load = StepLoad(n_decodes=2, decode_context_tokens=300, n_sampled=2)
+    >>> load.prefill_tokens, tuple(load)
+    (0, (2, 300, 0, 0.0, 0, 2))
     """
 
     n_decodes: int = 0

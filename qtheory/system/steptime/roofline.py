@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.ranges import whole_between
 from qtheory.system.hardware import Hardware
 from qtheory.system.models import WEIGHT_BYTES, ModelSpec, kv_bytes_each, weight_bytes_each
-from qtheory.system.specfile import whole_between
 
 from ._costs import NO_LIMIT, Costs, costs
 from .protocol import StepLoad
@@ -104,7 +104,7 @@ class Roofline:
         return self.tp * self.hardware.bandwidth_bytes_per_s
 
     def step_s(self, load: StepLoad) -> float:
-        """Seconds of one step with this load, > 0; written for speed (no calls, no objects)."""
+        """Seconds of one step with this load, > 0; for dense models written for speed, without a call."""
         n, context, prompt, work, read, sampled = load
         if self._dense is not None:
             (fixed, compute, memory, head_compute, head_read, decode, pair, expand, key, link,
@@ -121,37 +121,7 @@ class Roofline:
                 memory = key * read
                 seconds += compute if compute > memory else memory
             return seconds
-        (fixed, linear_compute, linear_read, linear_write, expert_compute, expert_read, expert_miss,
-         head_compute, head_read, decode_full, decode_short, state, prompt_full, prompt_short, prompt_expand,
-         read_full, read_short, link, window, top_k) = self._costs  # fmt: skip
-        tokens = n + prompt
-        compute = linear_compute * tokens
-        memory = linear_read + linear_write * tokens
-        seconds = fixed + link * tokens + (compute if compute > memory else memory)
-        if expert_read:
-            compute = expert_compute * tokens
-            memory = expert_read * (1.0 - expert_miss**tokens)
-            seconds += compute if compute > memory else memory
-        if sampled:
-            compute = head_compute * sampled
-            seconds += compute if compute > head_read else head_read
-        if n:
-            limit = n * top_k
-            seconds += decode_full * (context if context < limit else limit) + state * n
-            if decode_short:
-                limit = n * window
-                seconds += decode_short * (context if context < limit else limit)
-        if prompt:
-            limit = prompt * top_k
-            compute = prompt_full * (work if work < limit else limit) + prompt_expand * (read - prompt)
-            memory = read_full * read
-            if prompt_short:
-                limit = prompt * window
-                compute += prompt_short * (work if work < limit else limit)
-                limit = prompt + window
-                memory += read_short * (read if read < limit else limit)
-            seconds += compute if compute > memory else memory
-        return seconds
+        return self._costs.step_s(load)
 
     def decode_line(self, n_decodes: int) -> tuple[float, float] | None:
         """Exact line of a step of decodes; None where a window or a sparse selection bends it.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
-from qtheory.system.specfile import number_between
+from qtheory.basics.ranges import number_between
 
 from .protocol import StepLoad
 
@@ -134,6 +134,18 @@ def read_table(path: Path, *, outside: str = "error") -> Table:
     ------
     ConfigError
         If the file cannot be read, lacks a column, or its rows do not fill a grid.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> rows = ["table,tokens,mean_context,ms", "prefill,0,,10", "prefill,1000,,110", "decode,0,100,10",
+    ...         "decode,0,200,10", "decode,1000,100,30", "decode,1000,200,50"]
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "steps.csv")
+    ...     _ = file.write_text("\\n".join(rows))
+    ...     table = read_table(file)
+    >>> print(f"{table.step_s(StepLoad(prefill_tokens=500)):.3f}")
+    0.060
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

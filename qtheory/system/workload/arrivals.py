@@ -40,7 +40,8 @@ class Arrivals(ABC):
 class OpenArrivals(Arrivals):
     """Arrivals that do not wait for answers: the same pattern at any rate, faster or slower.
 
-    A new kind defines ``_unit_times``; a renewal process also has the law of its gaps.
+    A new kind defines ``_unit_times``; a renewal process also has the law of its gaps. One whose pattern has
+    a time of its own, which another rate does not stretch, is a `ModulatedArrivals`.
     """
 
     __slots__ = ()
@@ -52,13 +53,25 @@ class OpenArrivals(Arrivals):
         return self.client_cap
 
     @property
+    def own_rate_rps(self) -> float | None:
+        """Mean rate that comes with the arrivals, requests per second; None if they fit any rate alike."""
+        return None
+
+    @property
     @abstractmethod
     def scv(self) -> float:
-        """Squared coefficient of variation of the times between arrivals."""
+        """Squared coefficient of variation of the times between arrivals; a `ConfigError` if there is no one
+        such number at all rates."""
 
     @abstractmethod
     def gap_law(self, rate_rps: float) -> Law:
-        """Law of the time between arrivals in seconds at ``rate_rps`` requests per second."""
+        """Law of the time between arrivals in seconds at ``rate_rps`` requests per second; a `ConfigError` if
+        it changes with time."""
+
+    def dispersion(self, rate_rps: float) -> float:
+        """Index of dispersion: variance of the number of arrivals in a long time, over its mean."""
+        checks.positive(rate_rps=rate_rps)
+        return self.scv  # of every renewal process
 
     @abstractmethod
     def _unit_times(self, rng: np.random.Generator, n: int) -> Floats:
@@ -74,7 +87,8 @@ class OpenArrivals(Arrivals):
     ) -> Floats:
         """Arrivals in seconds: the first ``n``, or all in [0, ``duration_s``).
 
-        Equal generators give the same pattern at every rate, stretched by 1 / rate.
+        Equal generators give the same pattern at every rate, stretched by 1 / rate (in modulated arrivals the
+        calm and the busy times stay where they are).
 
         Parameters
         ----------
@@ -96,26 +110,31 @@ class OpenArrivals(Arrivals):
         if n is not None and duration_s is None:
             checks.integer(n=n)
             _enough_memory(n)
-            return self._unit_times(rng, n) / rate_rps
+            return self._times(rng, rate_rps, n)
         if duration_s is None or n is not None:
             raise ConfigError("n, duration_s: give one of the two")
         checks.positive(duration_s=duration_s)
         return self._window(rng, rate_rps, duration_s)
 
+    def _times(self, rng: np.random.Generator, rate_rps: float, n: int) -> Floats:
+        return self._unit_times(rng, n) / rate_rps
+
     def _window(self, rng: np.random.Generator, rate_rps: float, duration_s: float) -> Floats:
         expected = rate_rps * duration_s
         _enough_memory(expected)
-        count = int(expected + 8.0 * math.sqrt(expected * max(1.0, self.scv)) + 64)
+        spread = 8.0 * math.sqrt(expected * max(1.0, self.dispersion(rate_rps)))
+        count = int(expected + min(spread, 4.0 * expected + 1000.0) + 64)
         start = rng.bit_generator.state
         while True:
-            times = self._unit_times(rng, count) / rate_rps
+            times = self._times(rng, rate_rps, count)
             if times[-1] >= duration_s:
                 return times[: int(np.searchsorted(times, duration_s, side="left"))]
             rng.bit_generator.state = start  # too few: once more from the start, and more of them
+            _enough_memory(count)
             count *= 2
 
 
-def spelled(name: str, **values: float) -> str:
+def spelled(name: str, **values: float | tuple[float, ...]) -> str:
     """Text that `parse_arrivals` reads back; what is zero is left out."""
     given = [f"{key}={spell(value)}" for key, value in values.items() if value]
     return f"{name}({', '.join(given)})" if given else name

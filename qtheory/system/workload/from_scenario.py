@@ -6,16 +6,18 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.laws import Law, parse_law
 from qtheory.system.slo import Slo
 
+from ._text import begins_with, split_call
 from .arrivals import Arrivals, OpenArrivals
 from .lengths import LawLengths, Lengths, PairLengths
 from .loops import ClosedLoop, Replay
 from .parse import parse_arrivals
 from .profiles import Profile, find_profile
-from .readers import read_lengths, read_requests
+from .readers import read_length_laws, read_lengths, read_requests
 from .workload import Workload
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["workload_of"]
 
 _DURATION_S = 60.0
+_CHOICE = ("workload", "client", "window_start_s")
+_QUANTILES = f"quantiles(FILE, {', '.join(f'[{key}]' for key in _CHOICE)})"
 
 
 def workload_of(scenario: Scenario) -> Workload:
@@ -31,7 +35,8 @@ def workload_of(scenario: Scenario) -> Workload:
 
     A length law given alone goes with the profile's law of the other length, independent unless
     ``correlation`` says otherwise. Without ``duration_s`` and ``requests`` the load lasts 60 s; a trace is
-    replayed whole, and at ``rate_rps`` if that is given.
+    replayed whole, and at ``rate_rps`` if that is given. A profile of rates comes with its mean rate;
+    ``rate_rps`` scales it.
 
     Parameters
     ----------
@@ -68,11 +73,13 @@ def workload_of(scenario: Scenario) -> Workload:
             raise ConfigError(f"rate_rps: {scenario.rate_rps:g} given, but {arrivals} arrivals have no rate")
     elif duration_s is None and scenario.requests is None:
         duration_s = _DURATION_S
+    own = arrivals.own_rate_rps if isinstance(arrivals, OpenArrivals) else None
+    usual = profile.rate_rps if own is None else own
     return Workload(
         name=profile.name,
         lengths=_lengths(scenario, profile),
         arrivals=arrivals,
-        rate_rps=profile.rate_rps if scenario.rate_rps is None else scenario.rate_rps,
+        rate_rps=usual if scenario.rate_rps is None else scenario.rate_rps,
         slo=_slo(scenario, profile),
         duration_s=duration_s,
         n_requests=scenario.requests,
@@ -135,8 +142,7 @@ def _lengths(scenario: Scenario, profile: Profile) -> Lengths:
                 raise ConfigError(
                     f"{name}: {text!r} given together with lengths={scenario.lengths!r}; give one"
                 )
-        prompts, outputs = read_lengths(scenario.lengths)
-        base: Lengths = PairLengths(prompt_tokens=prompts, output_tokens=outputs)
+        base = _from_file(scenario.lengths)
     else:
         base = profile.lengths
     if scenario.prompt is None and scenario.output is None and scenario.correlation is None:
@@ -148,6 +154,23 @@ def _lengths(scenario: Scenario, profile: Profile) -> Lengths:
         return LawLengths(prompt=prompt, output=output, rank_correlation=scenario.correlation or 0.0)
     except ConfigError as error:
         raise ConfigError(str(error).replace("rank_correlation", "correlation")) from None
+
+
+def _from_file(text: str) -> Lengths:
+    """Lengths of a file: pairs as they are, or laws of ``quantiles(FILE, workload=...)``."""
+    if begins_with(text) != "quantiles" or "(" not in text:
+        prompts, outputs = read_lengths(text)
+        return PairLengths(prompt_tokens=prompts, output_tokens=outputs)
+    parts = split_call(text, where="lengths")
+    if parts.first is None:
+        raise ConfigError(f"lengths: {text!r} names no file; write {_QUANTILES}")
+    for key in parts.named:
+        if key not in _CHOICE:
+            raise ConfigError(
+                f"lengths: unknown parameter {key!r}{checks.nearest(key, _CHOICE)}; write {_QUANTILES}"
+            )
+    prompt, output = read_length_laws(parts.first, **parts.named)
+    return LawLengths(prompt=prompt, output=output)
 
 
 def _laws(lengths: Lengths) -> tuple[Law, Law]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.laws import parse_law
 from qtheory.system.slo import Slo
+from qtheory.system.specfile import packaged_table
 
 from .lengths import LawLengths, Lengths, PairLengths
 from .workload import Workload
@@ -79,8 +79,7 @@ class Profile:
 
 @cache
 def _table() -> dict[str, dict[str, Any]]:
-    content = resources.files(__package__).joinpath("profiles.toml").read_text(encoding="utf-8")
-    return tomllib.loads(content)
+    return packaged_table(__package__, "profiles.toml")
 
 
 def profile_names() -> list[str]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from qtheory.basics.errors import ConfigError
+
+from .block_hashes import BlockHashes
 
 __all__ = ["Request", "Requests"]
 
@@ -18,7 +20,25 @@ Ints = NDArray[np.int64]
 
 
 class Request(NamedTuple):
-    """One row of `Requests`; a deadline that is not set is infinite."""
+    """One row of `Requests`, with every default filled in.
+
+    Attributes
+    ----------
+    position : int
+        Row, from 0.
+    arrival_s, ttft_slo_s : float
+        Seconds after the start, and seconds after that by which its first token is due (infinite: no limit).
+    prompt_tokens, output_tokens, max_output_tokens, predicted_output_tokens : int, int, int, float
+        Lengths: of the prompt, of the output in truth, at most and as predicted.
+    priority, client : int
+        Smaller is more important; tenant number.
+
+    Examples
+    --------
+    >>> row = Requests(arrival_s=[0.5], prompt_tokens=[100], output_tokens=[5]).row(0)
+    >>> row.max_output_tokens, row.ttft_slo_s
+    (5, inf)
+    """
 
     position: int
     arrival_s: float
@@ -51,11 +71,14 @@ class Requests:
         Tenant number (default 0).
     ttft_slo_s : array of float, optional
         First-token limit used by deadline schedulers, seconds after arrival (default: infinite).
+    block_hashes : BlockHashes, optional
+        Which prompts begin alike, where a trace says so (default: unknown).
 
     Raises
     ------
     ConfigError
-        If lengths differ, times are unsorted or not finite, or a length is below one token.
+        If lengths differ, times are unsorted or not finite, a value is not a number, or a length is not a
+        whole number of tokens from one on.
 
     Examples
     --------
@@ -72,6 +95,7 @@ class Requests:
     priority: Ints | None = None
     client: Ints | None = None
     ttft_slo_s: Floats | None = None
+    block_hashes: BlockHashes | None = None
 
     def __post_init__(self) -> None:
         floats = {"arrival_s", "predicted_output_tokens", "ttft_slo_s"}
@@ -80,7 +104,11 @@ class Requests:
             column = getattr(self, field.name)
             if column is None:
                 continue
-            array = np.asarray(column, dtype=np.float64 if field.name in floats else np.int64)
+            if isinstance(column, BlockHashes):
+                if len(column) != n:
+                    raise ConfigError(f"{field.name}: of {len(column)} requests, but there are {n} arrivals")
+                continue
+            array = _floats(field.name, column) if field.name in floats else _ints(field.name, column)
             if array.shape != (n,):
                 raise ConfigError(f"{field.name}: shape {array.shape}, but there are {n} arrivals")
             object.__setattr__(self, field.name, array)
@@ -120,3 +148,21 @@ class Requests:
 
     def __iter__(self) -> Iterator[Request]:
         return (self.row(index) for index in range(len(self)))
+
+
+def _floats(name: str, column: ArrayLike) -> Floats:
+    array = np.asarray(column, dtype=np.float64)
+    if np.any(np.isnan(array)):
+        raise ConfigError(f"{name}: row {int(np.argmax(np.isnan(array)))} is not a number")
+    return array
+
+
+def _ints(name: str, column: ArrayLike) -> Ints:
+    """Whole numbers; those given as floats are taken as long as nothing would be cut off."""
+    array = np.asarray(column)
+    if array.dtype.kind == "f":
+        broken = ~(np.isfinite(array) & (array == np.floor(array)))
+        if np.any(broken):
+            row = int(np.argmax(broken))
+            raise ConfigError(f"{name}: {array.ravel()[row]:g} in row {row} must be a whole number")
+    return array.astype(np.int64)

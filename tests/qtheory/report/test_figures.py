@@ -39,6 +39,16 @@ def test_a_scheduler_is_a_line_in_order_of_the_rates_with_its_name_beside_it() -
     assert ax.get_title("left") == "TTFT within 2 s"
 
 
+def test_limits_of_goodput_are_upright_lines_at_their_rate() -> None:
+    limits = {"goodput_frac_low": 0.25, "goodput_frac_high": 0.75}
+    ax = draw_goodput([{**row, **limits} for row in SWEEP])
+    drawn: list[Any] = list(ax.collections)
+    assert len(drawn) == len(SWEEP)
+    (x, low), (_, high) = drawn[0].get_segments()[0]
+    assert (x, low, high) == (RATES[-1], 25.0, 75.0)
+    assert len(draw_goodput(SWEEP).collections) == 0
+
+
 def test_a_figure_drawn_on_given_axes_makes_no_other() -> None:
     first = draw_goodput(SWEEP)
     again = draw_goodput(SWEEP[:3], first)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qtheory.basics.errors import ConfigError
-from qtheory.report import Crossing, comparison, goodput_crossing
+from qtheory.report import Crossing, comparison, goodput_crossing, told_apart
 
 SHARES = st.floats(0.0, 1.0)
 
@@ -83,3 +83,36 @@ def test_what_was_not_measured_is_not_compared() -> None:
     ]
     assert "TPOT" not in comparison(rows)
     assert comparison(rows[:1]) == ""
+
+
+def difference(quantity: str, a: str, b: str, limits: tuple[float, float]) -> dict[str, object]:
+    low, high = limits
+    verdict = f"{a if high < 0 else b} lower" if low * high > 0 else "no difference"
+    middle = (low + high) / 2
+    return {"quantity": quantity, "a": a, "b": b, "difference": middle, "low": low, "high": high,
+            "verdict": verdict}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("quantity", "limits", "said"),
+    [
+        ("p99_tpot_s", (0.35, 0.39), "p99 TPOT: b lower than a by 0.37 s (0.35 to 0.39)"),
+        ("p99_tpot_s", (-0.39, -0.35), "p99 TPOT: a lower than b by 0.37 s (0.35 to 0.39)"),
+        ("goodput_frac", (0.04, 0.06), "goodput: a higher than b by 5 points (4 to 6)"),
+        ("goodput_frac", (-0.06, -0.04), "goodput: b higher than a by 5 points (4 to 6)"),
+        ("goodput_frac", (-0.01, 0.02), "goodput: no difference between a and b (-1 to 2 points)"),
+        ("mean_ttft_s", (-0.1, 0.2), "mean TTFT: no difference between a and b (-0.1 to 0.2 s)"),
+    ],
+)
+def test_the_better_one_is_named_first_and_no_difference_is_an_answer(
+    quantity: str, limits: tuple[float, float], said: str
+) -> None:
+    assert told_apart([difference(quantity, "a", "b", limits)]) == said
+
+
+def test_of_many_schedulers_only_the_pairs_with_the_first_are_put_in_words() -> None:
+    def lines(names: str) -> int:
+        pairs = [(a, b) for a in names for b in names if a < b]
+        return len(told_apart([difference("mean_ttft_s", a, b, (0.1, 0.2)) for a, b in pairs]).splitlines())
+
+    assert [lines(names) for names in ("ab", "abc", "abcd", "abcde")] == [1, 3, 3, 4]

@@ -54,7 +54,10 @@ BAD_FILES = {
     "trace_cut.csv.gz": gzip.compress(TRACE * 40, mtime=0)[:-20],
     "trace_binary.csv": bytes(range(256)) * 4,
     "table.csv": b"n_decodes,prefill_tokens\n1,0\n",
+    "trace_good.csv": TRACE,
     "there.json": b"precious",
+    "half.json.partial": b'{"key": "0", "result": {}, "values": {}, "stepwise": null}\n',
+    "broken.json.partial": b"nothing\n",
 }
 
 

@@ -23,7 +23,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from validation.cli.app import main; main(['--help']); "
+        f"import sys; from validation.cli.app import main; main(['--help']); "
         f"print('heavy:', [name for name in {HEAVY} if name in sys.modules])"
     )
     done = python(code)
@@ -50,6 +50,7 @@ def test_no_words_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (ConfigError("rate_rps: -1 must\n be > 0"), 2, "sched-sim: rate_rps: -1 must be > 0\n"),
         (KeyboardInterrupt(), 130, "sched-sim: interrupted\n"),
+        (KeyboardInterrupt("interrupted; 3 points"), 130, "sched-sim: interrupted; 3 points\n"),
     ],
 )
 def test_errors_are_one_line_with_an_exit_code(

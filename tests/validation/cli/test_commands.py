@@ -42,6 +42,7 @@ def test_a_run_prints_the_numbers_of_the_library(capsys: pytest.CaptureFixture[s
             hardware="rtx3050", rate_rps=3.0, requests=25, workload="rag", scheduler="fcfs", seed=5, **SLO
         )
     ).result.row()
+    assert wanted["n_replications"] == 5
     assert data["schema"] == "queueserve/1"
     assert data["provenance"]["seed"] == 5
     assert data["provenance"]["scenario"]["hardware"] == "rtx3050"
@@ -74,8 +75,9 @@ def test_the_heading_says_what_was_assumed(capsys: pytest.CaptureFixture[str]) -
     assert "default: largest dense Qwen2.5" in lines["model"]
     assert "5,000 blocks of 16 tokens (given)" in lines["KV memory"]
     assert "chunked 512" in lines["step"]
-    assert "rag, poisson at 3 req/s, 25 requests" in lines["load"]
+    assert "rag, poisson at 3 req/s, 125 requests in all" in lines["load"]
     assert "TTFT <= 2 s, TPOT <= 100 ms" in lines["good request"]
+    assert "5 replications of each point (finite runs: no steady state" in lines["runs"]
     assert lines["seed"].split()[1] == "0"
     assert "memory_frac = 0.8" in lines["also"]
 
@@ -85,13 +87,14 @@ def test_a_comparison_has_a_line_a_scheduler_and_a_finding(capsys: pytest.Captur
     text = call(words, capsys)
     rows = {row["scheduler"]: row for row in result(words, capsys)["result"]}
     assert list(rows) == ["fcfs", "chunked", "slo"]
-    _, table, finding = text.split("\n\n")
+    _, table, finding, apart = text.split("\n\n")
     assert [line.split()[0] for line in table.splitlines()] == ["scheduler", *rows]
     best = min(rows, key=lambda name: rows[name]["p99_tpot_s"])
     worst = max(rows, key=lambda name: rows[name]["p99_tpot_s"])
     factor = rows[worst]["p99_tpot_s"] / rows[best]["p99_tpot_s"]
     assert finding.startswith(f"{best} has the smallest p99 TPOT")
     assert f"{factor:.1f} times less than {worst}" in finding
+    assert len(apart.splitlines()) == 4 * 3
 
 
 def test_a_sweep_has_a_row_a_scheduler_and_rate_and_says_where_goodput_falls(
@@ -110,6 +113,7 @@ def test_a_sweep_has_a_row_a_scheduler_and_rate_and_says_where_goodput_falls(
     text = call(words, capsys)
     assert f"fcfs   {knee:.3g} req/s" in text
     assert text.count("\n           5 ") == 1
+    assert " ±" in text
 
 
 def test_rates_can_be_listed_and_the_share_chosen(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,17 +136,21 @@ def test_records_hold_a_line_a_request_of_every_run(
     path = tmp_path / "records.csv"
     data = result(f"compare {SMALL} --records-out {path}", capsys)
     rows = list(csv.DictReader(path.read_text().splitlines()))
-    assert len(rows) == 2 * 25
+    assert len(rows) == 2 * 25 * 5
+    assert sorted({row["replication"] for row in rows}) == list("01234")
     for run in data["result"]:
         mine = [row for row in rows if row["scheduler"] == run["scheduler"]]
-        ttft = [float(row["ttft_s"]) for row in mine if row["ttft_s"]]
-        assert sum(ttft) / len(ttft) == pytest.approx(run["mean_ttft_s"])
+        means = []
+        for index in "01234":
+            ttft = [float(row["ttft_s"]) for row in mine if row["ttft_s"] and row["replication"] == index]
+            means.append(sum(ttft) / len(ttft))
+        assert sum(means) / 5 == pytest.approx(run["mean_ttft_s"])
         assert sum(row["good"] == "True" for row in mine) / len(mine) == pytest.approx(run["goodput_frac"])
 
 
 def test_what_never_happened_is_an_empty_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "records.csv"
-    call(f"run {SMALL} --stop-s 4 --records-out {path}", capsys)
+    call(f"run {SMALL} --stop-s 4 --replications 2 --records-out {path}", capsys)
     rows = list(csv.DictReader(path.read_text().splitlines()))
     unfinished = [row for row in rows if row["status"] == "unfinished"]
     assert unfinished
@@ -234,3 +242,4 @@ def test_the_commands_of_the_learning_guide_run_as_written(
     text = call(words, capsys)
     assert "rtx3050" in text
     assert "chunked" in text.splitlines()[-2]
+    assert " ±" in text

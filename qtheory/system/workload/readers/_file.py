@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, BinaryIO, TextIO, cast
 
-from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.files import nearest_file, shown_path
 
 __all__ = ["open_text"]
 
@@ -46,14 +46,17 @@ def open_text(path: str) -> Iterator[TextIO]:
         with open(path, "rb") as file, _unpacked(path, file) as plain:
             yield io.TextIOWrapper(plain, encoding="utf-8-sig")
     except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file{_neighbour(path)}") from None
+        raise ConfigError(f"{path}: no such file{nearest_file(path)}") from None
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise ConfigError(f"{path}: gzip data cut short or damaged; copy the file anew") from None
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise ConfigError(f"{path}: not a text file (byte 0x{byte:02x} is not UTF-8)") from None
+    except UnicodeEncodeError as error:
+        broken = ascii(error.object[error.start])
+        raise ConfigError(f"{shown_path(path)}: {broken} is half a character; no file name has one") from None
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from None
+        raise ConfigError(f"{shown_path(path)}: cannot be read ({error.strerror or error})") from None
 
 
 def _unpacked(path: str, file: io.BufferedReader) -> BinaryIO:
@@ -72,11 +75,3 @@ def _refuse_other(path: str, start: bytes) -> None:
             raise ConfigError(f"{path}: {what}")
     if b"\0" in start:
         raise ConfigError(f"{path}: not a text file (byte {start.index(0)} is zero)")
-
-
-def _neighbour(path: str) -> str:
-    folder, name = os.path.split(path)
-    try:
-        return checks.nearest(name, os.listdir(folder or "."))
-    except OSError:
-        return ""

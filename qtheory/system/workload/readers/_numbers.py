@@ -80,11 +80,13 @@ class WholeNumbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
-    """Numbers in (0, ``most``] after division by ``divisor``; ``empty``, if set, stands where none is."""
+    """Numbers in (0, ``most``] after division by ``divisor``, with ``zero`` 0 too; ``empty``, if set, stands
+    where none is."""
 
     most: float
     divisor: float = 1.0
     empty: float | None = None
+    zero: bool = False
 
     def take(self, texts: Sequence[str]) -> Column:
         """The numbers, or a `FaultError` at the first text that is none of them."""
@@ -97,11 +99,12 @@ class Numbers:
     def _one(self, row: int, text: str) -> float:
         if self.empty is not None and text.strip().lower() in ("", "inf"):
             return self.empty
-        allowed = f"give a number above 0 and at most {self.most * self.divisor:,g}"
+        least = "in 0 .." if self.zero else "above 0 and at most"
+        allowed = f"give a number {least} {self.most * self.divisor:,g}"
         if why := what_is_wrong(text):
             raise FaultError(row, f"{why}; {allowed}")
         value = float(text) / self.divisor
-        if not 0 < value <= self.most:
+        if not 0 <= value <= self.most or (value == 0 and not self.zero):
             raise FaultError(row, f"is too {'small' if value <= 0 else 'large'}; {allowed}")
         return value
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import TextIO
+from typing import Protocol, TextIO
 
+from qtheory.basics.checks import shown
 from qtheory.basics.errors import ConfigError
-from qtheory.system.specfile import shown
 
-from ._file import open_text
-
-__all__ = ["Block", "FaultError", "Table", "folded", "open_table"]
+__all__ = ["Block", "FaultError", "Rows", "Table", "folded"]
 
 BLOCK_ROWS = 65_536
-_LONGEST_HEADER = 100_000
-_VALUE = re.compile(r"[-+.\d][-+.:\d eETZ]*|nan|", re.IGNORECASE)
 
 
 class FaultError(Exception):
@@ -65,6 +59,17 @@ class Block:
     def error(self, row: int, column: str, value: str, why: str) -> ConfigError:
         """The error for a value: file, line, column, value, what is wrong and what is allowed."""
         return ConfigError(f"{self.path}: line {self.line(row)}: {column}: {shown(value)} {why}")
+
+
+class Rows(Protocol):
+    """What a format reads: the names of columns, as written, and the rows that follow, once."""
+
+    path: str
+    header: list[str]
+    header_line: int
+
+    def blocks(self) -> Iterator[Block]:
+        """Rows in blocks."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,51 +139,6 @@ class Table:
             values = f"{len(fields)} value{'s' if len(fields) > 1 else ''}"
             text = shown(self.delimiter.join(fields))
             raise ConfigError(f"{self.path}: line {line}: {text} has {values} for {wanted} columns; {why}")
-
-
-@contextmanager
-def open_table(path: str) -> Iterator[Table]:
-    """A table in a text file; whether it is separated by commas, semicolons or tabs is seen from its names.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, is empty, or its first line does not hold column names.
-    """
-    with open_text(path) as stream:
-        line, number = stream.readline(_LONGEST_HEADER), 1
-        while line and not line.strip():
-            line, number = stream.readline(_LONGEST_HEADER), number + 1
-        if not line:
-            raise ConfigError(f"{path}: is empty")
-        if line.lstrip()[0] in "{[":
-            raise ConfigError(
-                f"{path}: line {number}: JSON, as in Mooncake traces, is not readable by this version; "
-                "save it as CSV with arrival_s, prompt_tokens, output_tokens"
-            )
-        if len(line) >= _LONGEST_HEADER:
-            raise ConfigError(f"{path}: line {number}: more than {_LONGEST_HEADER:,} characters; not a table")
-        delimiter = max(",;\t", key=line.count)
-        yield Table(
-            path=path,
-            header=_names(path, number, line, delimiter),
-            header_line=number,
-            stream=stream,
-            delimiter=delimiter,
-        )
-
-
-def _names(path: str, number: int, line: str, delimiter: str) -> list[str]:
-    try:
-        header = [name.strip() for name in next(csv.reader([line], delimiter=delimiter, strict=True))]
-    except csv.Error as error:
-        raise ConfigError(f"{path}: line {number}: not CSV ({error}); check the quotes") from None
-    if all(_VALUE.fullmatch(name) for name in header):
-        raise ConfigError(
-            f"{path}: line {number}: {shown(line.strip())} are values, not column names; "
-            "put a line such as arrival_s,prompt_tokens,output_tokens first"
-        )
-    return header
 
 
 def _blank(fields: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConfigError
+from qtheory.system.workload.block_hashes import BlockHashes
 
 from ._table import folded
 
@@ -24,7 +25,7 @@ class Quantity(Protocol):
 
     def finish(
         self, values: NDArray[np.int64] | NDArray[np.float64], /
-    ) -> NDArray[np.int64] | NDArray[np.float64]:
+    ) -> NDArray[np.int64] | NDArray[np.float64] | BlockHashes:
         """From the values of all rows to what `Requests` holds."""
 
 

@@ -7,14 +7,18 @@ from difflib import get_close_matches
 
 from qtheory.basics.errors import ConfigError
 
-from . import azure, lengths, plain
-from ._table import Table, folded
+from . import azure, lengths, mooncake, plain
+from ._json_lines import JsonLines
+from ._table import Rows, folded
 from .format import Place, TraceFormat
+from .quantiles import holds_quantiles
+from .rates import holds_rates
 
 __all__ = ["reader_names", "recognise"]
 
 _LONGEST = 200
-_FORMATS = (azure.FORMAT, plain.FORMAT, lengths.FORMAT)
+_FORMATS = (azure.FORMAT, mooncake.FORMAT, plain.FORMAT, lengths.FORMAT)
+_TABLES_ONLY, _JSON_ONLY = (azure.FORMAT,), (mooncake.FORMAT,)
 
 
 def reader_names() -> tuple[str, ...]:
@@ -23,18 +27,18 @@ def reader_names() -> tuple[str, ...]:
     Examples
     --------
     >>> reader_names()
-    ('azure', 'csv', 'lengths')
+    ('azure', 'mooncake', 'csv', 'lengths')
     """
     return tuple(form.name for form in _FORMATS)
 
 
-def recognise(table: Table, needed: Sequence[str]) -> Mapping[str, Place]:
+def recognise(table: Rows, needed: Sequence[str]) -> Mapping[str, Place]:
     """Columns of the quantities of a table, by the first format that fits its column names.
 
     Parameters
     ----------
-    table : Table
-        A table of which the column names are read.
+    table : Rows
+        A table, or JSON line by line, of which the names are read.
     needed : sequence of str
         Fields of `Requests` that have to be there.
 
@@ -44,7 +48,8 @@ def recognise(table: Table, needed: Sequence[str]) -> Mapping[str, Place]:
         If no format fits, a needed column is missing, or one is there twice.
     """
     where = f"{table.path}: line {table.header_line}"
-    form = next((form for form in _FORMATS if form.fits(table.header)), None)
+    others = _TABLES_ONLY if isinstance(table, JsonLines) else _JSON_ONLY
+    form = next((form for form in _FORMATS if form not in others and form.fits(table.header)), None)
     try:
         places = form.places(table.header) if form else plain.FORMAT.places(table.header)
     except ConfigError as error:
@@ -52,6 +57,7 @@ def recognise(table: Table, needed: Sequence[str]) -> Mapping[str, Place]:
     missing = [field for field in needed if field not in places]
     if not missing:
         return places
+    _refuse_other_tables(table, where)
     unread = [
         name for index, name in enumerate(table.header) if index not in {p.index for p in places.values()}
     ]
@@ -62,6 +68,20 @@ def recognise(table: Table, needed: Sequence[str]) -> Mapping[str, Place]:
         raise ConfigError(f"{where}: unknown format; {found}; known are {_known(_FORMATS)}")
     wanted = " and ".join(f"{field}{hint}" for field, hint in hints.items())
     raise ConfigError(f"{where}: no column for {wanted}; {found}; known are {_known(_FORMATS)}")
+
+
+def _refuse_other_tables(table: Rows, where: str) -> None:
+    """Say what a file without requests is for."""
+    if holds_quantiles(table.header):
+        raise ConfigError(
+            f"{where}: quantiles of lengths, not requests; give it as lengths, as in "
+            "'quantiles(FILE, workload=m-large, client=61)'"
+        )
+    if holds_rates(table.header):
+        raise ConfigError(
+            f"{where}: rates by window of time, not requests; give it as arrivals, as in "
+            "'profile(FILE, workload=m-large)'"
+        )
 
 
 def _known(formats: Iterable[TraceFormat]) -> str:

@@ -192,7 +192,7 @@ def test_defaults_of_the_library_hold_for_heads_and_embeddings() -> None:
     assert read(CONFIGS["opt-13b"]).tie_embeddings
 
 
-def test_a_qwen_mixture_with_shared_and_dense_layers() -> None:
+def test_a_qwen_mixture_has_its_shared_and_dense_layers() -> None:
     keys = CONFIGS["qwen3-30b-a3b"] | {
         "model_type": "qwen2_moe",
         "shared_expert_intermediate_size": 5632,

@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
 from qtheory.system.hardware import find_hardware
 from qtheory.system.models import find_model
-from qtheory.system.steptime import Roofline, StepLoad
-
-
-@cache
-def roofline(
-    card: str, model: str, tp: int = 1, weights: str | None = None, kv_dtype: str = "bf16"
-) -> Roofline:
-    return Roofline(
-        hardware=find_hardware(card), model=find_model(model), tp=tp, weights=weights, kv_dtype=kv_dtype
-    )
-
-
-def decodes(n: int, context: int) -> StepLoad:
-    return StepLoad(n_decodes=n, decode_context_tokens=n * context, n_sampled=n)
-
-
-def chunk(cached: int, n: int, *, with_decodes: StepLoad | None = None, last: bool = False) -> StepLoad:
-    base = with_decodes or StepLoad()
-    return base._replace(
-        prefill_tokens=n,
-        prefill_work=n * cached + n * (n + 1) / 2,
-        prefill_context_tokens=cached + n,
-        n_sampled=base.n_sampled + last,
-    )
+from qtheory.system.steptime import Roofline
+from tests.qtheory.system.steptime.loads import chunk, decodes, roofline
 
 
 def test_a_step_is_added_up_by_hand() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import statistics
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from qtheory.basics.errors import ConfigError
 from qtheory.system.hardware import find_hardware, hardware_names
 from qtheory.system.models import ModelSpec, find_model, model_names
 from qtheory.system.steptime import Roofline, StepLoad
+from tests.qtheory.system.steptime.loads import chunk, decodes, roofline
 
 CASES = [
     ("rtx3050", "qwen2.5-0.5b", 1),
@@ -30,29 +30,6 @@ CASES = [
     ("b200", "qwen3.5-27b", 1),
     ("t4", "gemma-3-1b", 1),
 ]
-
-
-@cache
-def roofline(
-    card: str, model: str, tp: int = 1, weights: str | None = None, kv_dtype: str = "bf16"
-) -> Roofline:
-    return Roofline(
-        hardware=find_hardware(card), model=find_model(model), tp=tp, weights=weights, kv_dtype=kv_dtype
-    )
-
-
-def decodes(n: int, context: int) -> StepLoad:
-    return StepLoad(n_decodes=n, decode_context_tokens=n * context, n_sampled=n)
-
-
-def chunk(cached: int, n: int, *, with_decodes: StepLoad | None = None, last: bool = False) -> StepLoad:
-    base = with_decodes or StepLoad()
-    return base._replace(
-        prefill_tokens=n,
-        prefill_work=n * cached + n * (n + 1) / 2,
-        prefill_context_tokens=cached + n,
-        n_sampled=base.n_sampled + last,
-    )
 
 
 LOADS = st.builds(
@@ -117,7 +94,7 @@ def test_a_plain_tuple_is_a_load() -> None:
     assert step.step_s(tuple(load)) == step.step_s(load)  # type: ignore[arg-type]
 
 
-def test_utilisation_of_a_decode_step_of_eight_billion_weights() -> None:
+def test_utilisation_of_a_decode_step_of_eight_billion_weights_is_that_by_hand() -> None:
     # 8e9 weights in 2 bytes, 64 decodes of context 1000, 131,072 bytes a token, 12 ms, 1e15 FLOP/s, 3.2 TB/s:
     # 2 * 8e9 * 64 + 4 * 32 * 4096 * 64000 operations, 16e9 + 131072 * 64064 bytes.
     model = ModelSpec(

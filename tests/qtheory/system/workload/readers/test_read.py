@@ -228,4 +228,4 @@ def test_what_is_written_comes_back_whatever_the_size_of_a_block(tmp_path_factor
 
 
 def test_reader_names_are_short_and_differ():
-    assert len(set(reader_names())) == len(reader_names()) == 3
+    assert len(set(reader_names())) == len(reader_names()) == 4

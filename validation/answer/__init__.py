@@ -1,0 +1,27 @@
+"""From scenarios to answers by simulation: points, replications in processes, intervals, kept results."""
+
+from __future__ import annotations
+
+from .ask import compare, replay, run, sweep
+from .differences import Difference, differences
+from .kept import Kept, NothingKept, kept_in
+from .point import Point, Run, requests_of
+from .study import Study
+from .workers import Workers
+
+__all__ = [
+    "Difference",
+    "Kept",
+    "NothingKept",
+    "Point",
+    "Run",
+    "Study",
+    "Workers",
+    "compare",
+    "differences",
+    "kept_in",
+    "replay",
+    "requests_of",
+    "run",
+    "sweep",
+]
