@@ -180,7 +180,7 @@ def measure(
     fill, requests = _prepare(requests, policy, replica)
     if fill is None:
         raise ConfigError(f"records: must be kept, as {why_stepwise(requests, policy, replica)}")
-    meter, inflow = Meter(slo, peak), Inflow(requests, cap=client_cap, think_s=think_s)
+    meter, inflow = Meter(slo, peak, policy), Inflow(requests, cap=client_cap, think_s=think_s)
     end_s = _run(State(requests, policy, replica, inflow, meter), fill, until_s)
     return meter.numbers(n_requests=len(requests), n_blocks=replica.n_blocks, end_s=end_s)
 

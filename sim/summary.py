@@ -14,7 +14,9 @@ from qtheory.system.results import RunResult
 from qtheory.system.slo import Slo
 from qtheory.system.steptime import StepLoad
 
+from .binding import waiting_shares
 from .histogram import Histogram
+from .policies import Policy
 from .record import GapRuns, Records, Status, StepRuns
 
 __all__ = ["Peak", "columns", "summarize"]
@@ -216,6 +218,7 @@ def summarize(
     scheduler: str,
     rate_rps: float,
     budget_tokens: int,
+    policy: Policy | None = None,
     peak: Peak | None = None,
     n_windows: int = 0,
     speed: float | None = None,
@@ -233,6 +236,8 @@ def summarize(
         Offered rate to be carried by the result.
     budget_tokens : int
         Token budget to be carried by the result.
+    policy : Policy, optional
+        Whose limits tell what waiting requests waited for; None leaves that out.
     peak : Peak, optional
         Gives MFU and MBU; None leaves them out.
     n_windows : int
@@ -249,6 +254,8 @@ def summarize(
     span_s = records.end_s - began_s
     numbers: dict[str, Any] = _counts(records, columns(records, slo), span_s)
     numbers |= _utilisation(records.steps, peak) | _occupancy(records, span_s)
+    if policy is not None:
+        numbers |= waiting_shares(records.steps, policy, span_s=span_s)
     return RunResult(
         scheduler=scheduler,
         rate_rps=rate_rps,

@@ -74,6 +74,9 @@ class RunResult:
         FLOP and bytes of the model over what the datasheet peak could do in the busy time.
     mean_running, mean_waiting, mean_kv_frac, peak_kv_frac : float
         Time averages over the makespan, and the largest share of KV blocks in use.
+    waits_for_slots_frac, waits_for_budget_frac, waits_for_memory_frac : float or None
+        Shares of the makespan in which somebody waits because as many run as may, because the tokens of the
+        step are spent, or because KV blocks are missing: the largest is what binds.
     recomputed_frac : float
         Tokens computed again after preemption over all tokens computed.
     budget_tokens, kv_blocks : int
@@ -137,6 +140,9 @@ class RunResult:
     mean_waiting: float
     mean_kv_frac: float
     peak_kv_frac: float
+    waits_for_slots_frac: float | None = None
+    waits_for_budget_frac: float | None = None
+    waits_for_memory_frac: float | None = None
     n_preemptions: int
     recomputed_frac: float
     budget_tokens: int

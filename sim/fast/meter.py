@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from struct import Struct
 from typing import Any
 
@@ -11,8 +12,10 @@ from qtheory.system import metrics
 from qtheory.system.results import LATENCIES
 from qtheory.system.slo import Slo
 from qtheory.system.steptime import StepLoad
+from sim.binding import waiting_shares
 from sim.histogram import Histogram
-from sim.record import Status
+from sim.policies import Policy
+from sim.record import Status, StepRuns
 from sim.summary import Peak
 
 from .job import FastJob
@@ -24,6 +27,7 @@ _ROW = np.dtype([*((name, ENDED[name]) for name in ENDED.names or ()), ("output_
 _pack_row = Struct("=4d3iq").pack
 _FLUSH_BYTES = 1 << 20
 _LEVELS = (50, 90, 95, 99)
+_WAITS = ("waits_for_slots_frac", "waits_for_budget_frac", "waits_for_memory_frac")
 
 
 class Meter:
@@ -35,12 +39,14 @@ class Meter:
         What makes a request good.
     peak : Peak or None
         Work of a load, for utilisation.
+    policy : Policy
+        Whose limits tell what requests wait for.
     """
 
-    def __init__(self, slo: Slo, peak: Peak | None) -> None:
+    def __init__(self, slo: Slo, peak: Peak | None, policy: Policy) -> None:
         self.runs, self.gaps = bytearray(), bytearray()
         self._rows = bytearray()
-        self._slo, self._peak = slo, peak
+        self._slo, self._peak, self._policy = slo, peak, policy
         self._times = {name: Histogram() for name in LATENCIES}
         self._sums: dict[str, float] = {}
         self._began_s, self._peak_blocks = float("inf"), 0
@@ -106,6 +112,8 @@ class Meter:
         told = runs["gap_s"] >= 0
         self._flush_gaps(*(runs[name][told] for name in ("gap_s", "slope_s", "n_steps", "n_decodes")))
         decoded = runs["n_decodes"].astype(np.int64) * runs["n_steps"]
+        steps = StepRuns(**{item.name: runs[item.name] for item in fields(StepRuns)})
+        self._add(**waiting_shares(steps, self._policy, span_s=1.0))
         self._add(
             busy_s=busy_s, tokens=decoded + runs["prefill_tokens"], block_s=runs["used_blocks"] * busy_s
         )
@@ -168,6 +176,7 @@ class Meter:
             "mean_kv_frac": total("block_s") * per_s / n_blocks,
             "peak_kv_frac": self._peak_blocks / n_blocks,
             "kv_blocks": n_blocks,
+            **{name: total(name) * per_s for name in _WAITS},
             "mfu_frac": None,
             "mbu_frac": None,
         }

@@ -161,7 +161,7 @@ def test_measured_numbers_are_those_of_the_records(seed: int) -> None:
     if engine.why_stepwise(case.requests, case.policy, case.replica):
         pytest.skip("this case needs the reference engine")
     records = engine.simulate(case.requests, case.policy, case.replica, **how)
-    whole = summarize(records, slo, scheduler="", rate_rps=1.0, budget_tokens=1)
+    whole = summarize(records, slo, scheduler="", rate_rps=1.0, budget_tokens=1, policy=case.policy)
     for name, value in engine.measure(case.requests, case.policy, case.replica, slo, **how).items():
         expected = getattr(whole, name)
         assert value is expected or value == pytest.approx(expected, rel=1e-3, abs=1e-9), name

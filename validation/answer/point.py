@@ -201,6 +201,7 @@ def replicate(point: Point, index: int, study: Study) -> Replication:
         scheduler=scenario.scheduler,
         rate_rps=workload.offered_rps,
         budget_tokens=spec.budget_tokens,
+        policy=policy,
         peak=spec.roofline,
         n_windows=study.n_windows if index == 0 else 0,
         speed=scenario.speed if scenario.trace is not None else None,
