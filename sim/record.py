@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qtheory.system.workload.request import Requests
 
-__all__ = ["GapRuns", "Records", "Status", "StepRuns", "unrolled"]
+__all__ = ["GapRuns", "Records", "Status", "StepGaps", "StepRuns", "unrolled"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
@@ -51,8 +51,7 @@ class GapRuns:
     """Inter-token gaps, pooled over requests, as runs; all arrays of shape (m,).
 
     Run j stands for ``n_steps[j]`` consecutive steps; in its step i (0, 1, ...) ``n_tokens[j]`` tokens follow
-    their predecessors after ``gap_s[j] + i * slope_s[j]`` seconds. Where the gap is negative, they stand in
-    ``more`` instead.
+    their predecessors after ``gap_s[j] + i * slope_s[j]`` seconds.
 
     Parameters
     ----------
@@ -60,8 +59,6 @@ class GapRuns:
         First gap of a run and its growth from step to step, seconds.
     n_steps, n_tokens : array of int
         Steps of a run, and tokens in each of them, >= 1.
-    more : GapRuns, optional
-        Further runs.
 
     Examples
     --------
@@ -77,21 +74,21 @@ class GapRuns:
     n_steps: Ints
     n_tokens: Ints
 
-    more: GapRuns | None = None
-
-    def expand(self) -> tuple[Floats, Ints]:
-        """Gaps (k,) in seconds, one entry a step, and how many tokens had each (k,)."""
-        parts = list(self.in_parts(max(len(self.gap_s), 1)))
-        return np.concatenate([gap_s for gap_s, _ in parts]), np.concatenate([n for _, n in parts])
+    @property
+    def n_gaps(self) -> int:
+        """Gaps that differ: one a step."""
+        return int(np.sum(self.n_steps, dtype=np.int64))
 
     def in_parts(self, most_runs: int = 65_536) -> Iterator[tuple[Floats, Ints]]:
         """As `expand`, but at most ``most_runs`` runs at a time: memory stays bounded."""
-        for low in range(0, max(len(self.gap_s), 1), most_runs):
-            told = low + np.flatnonzero(self.gap_s[low : low + most_runs] >= 0)
-            run, offset = unrolled(self.n_steps[told])  # (k,), (k,)
-            yield self.gap_s[told][run] + offset * self.slope_s[told][run], self.n_tokens[told][run]
-        if self.more is not None:
-            yield from self.more.in_parts(most_runs)
+        for low in range(0, len(self.gap_s), most_runs):
+            part = slice(low, low + most_runs)
+            run, offset = unrolled(self.n_steps[part])  # (k,), (k,)
+            yield self.gap_s[part][run] + offset * self.slope_s[part][run], self.n_tokens[part][run]
+
+    def expand(self) -> tuple[Floats, Ints]:
+        """Gaps (k,) in seconds, one entry a step, and how many tokens had each (k,)."""
+        return _joined(self.in_parts())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,6 +140,67 @@ class StepRuns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StepGaps:
+    """Inter-token gaps that steps tell themselves: each decode follows its last token at the end of its step.
+
+    Parameters
+    ----------
+    steps : StepRuns
+    slope_s : array of float
+        Growth of the gap from step to step of a run, seconds; NaN where the gaps of a run stand in ``more``.
+    more : GapRuns
+        All other gaps.
+
+    Examples
+    --------
+    >>> from qtheory.system.workload.request import Requests
+    >>> from sim.engine import simulate
+    >>> from sim.policies import Policy
+    >>> from sim.replica import Replica
+    >>> from sim.testing import ConstantStep
+    >>> requests = Requests(arrival_s=[0.0], prompt_tokens=[8], output_tokens=[4])
+    >>> replica = Replica(step_time=ConstantStep(0.5), n_blocks=8)
+    >>> gaps = simulate(requests, Policy(name="chunked"), replica).gaps
+    >>> gaps.n_gaps, gaps.expand()[0].tolist()
+    (3, [0.5, 0.5, 0.5])
+    """
+
+    steps: StepRuns
+    slope_s: Floats
+    more: GapRuns
+
+    @property
+    def n_gaps(self) -> int:
+        """Gaps that differ: one a step."""
+        return int(np.sum(self.steps.n_steps, dtype=np.int64)) + self.more.n_gaps
+
+    def in_parts(self, most_runs: int = 65_536) -> Iterator[tuple[Floats, Ints]]:
+        """As `expand`, but at most ``most_runs`` runs at a time: memory stays bounded."""
+        steps = self.steps
+        for low in range(0, len(self.slope_s), most_runs):
+            told = low + np.flatnonzero(~np.isnan(self.slope_s[low : low + most_runs]))
+            slope_s, n_steps = self.slope_s[told], steps.n_steps[told]
+            mean_s = (steps.end_s[told] - steps.start_s[told]) / n_steps
+            part = GapRuns(
+                gap_s=mean_s - slope_s * ((n_steps - 1) / 2),
+                slope_s=slope_s,
+                n_steps=n_steps,
+                n_tokens=steps.n_decodes[told],
+            )
+            yield from part.in_parts(most_runs)
+        yield from self.more.in_parts(most_runs)
+
+    def expand(self) -> tuple[Floats, Ints]:
+        """Gaps (k,) in seconds, one entry a step, and how many tokens had each (k,)."""
+        return _joined(self.in_parts())
+
+
+def _joined(parts: Iterator[tuple[Floats, Ints]]) -> tuple[Floats, Ints]:
+    found = list(parts) or [(np.empty(0), np.empty(0, dtype=np.int64))]
+    return np.concatenate([gap_s for gap_s, _ in found]), np.concatenate([n for _, n in found])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Records:
     """Everything that was seen in one run; arrays of shape (n,), NaN where a moment never came.
 
@@ -191,7 +249,7 @@ class Records:
     n_preemptions: Ints
     cached_tokens: Ints
     recomputed_tokens: Ints
-    gaps: GapRuns
+    gaps: GapRuns | StepGaps
     steps: StepRuns
     n_blocks: int
     end_s: float

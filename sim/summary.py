@@ -17,7 +17,7 @@ from qtheory.system.steptime import StepLoad
 from .binding import waiting_shares
 from .histogram import Histogram
 from .policies import Policy
-from .record import GapRuns, Records, Status, StepRuns
+from .record import GapRuns, Records, Status, StepGaps, StepRuns
 
 __all__ = ["Peak", "columns", "summarize"]
 
@@ -102,9 +102,9 @@ def _statistics(
     return row
 
 
-def _gap_statistics(gaps: GapRuns) -> tuple[dict[str, float | None], float | None]:
+def _gap_statistics(gaps: GapRuns | StepGaps) -> tuple[dict[str, float | None], float | None]:
     """Statistics of all gaps and the longest; beyond some millions of steps percentiles within 0.05 %."""
-    if len(gaps.gap_s) and int(np.sum(gaps.n_steps, dtype=np.int64)) > _MOST_EXACT_STEPS:
+    if gaps.n_gaps > _MOST_EXACT_STEPS:
         histogram = Histogram()
         for gap_s, n_tokens in gaps.in_parts():
             histogram.add(gap_s, n_tokens.astype(np.int64))

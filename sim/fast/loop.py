@@ -122,18 +122,18 @@ class Loop:
         state.now_s = end_s
         if n_sampled:
             state.n_barren = 0
-        gap_s = -1.0
+        slope_s = math.nan
         if n:
             if state.late or state.last_decode_s != start_s:
                 self._gaps(n, end_s)
             else:
-                gap_s = seconds
+                slope_s = 0.0
             state.last_decode_s = end_s
         used = self._n_blocks - state.free
         n_waiting, n_running = state.line.n, state.n_running
         self._write(
             pack_run(
-                start_s, end_s, context, work, gap_s, 0.0,
+                start_s, end_s, context, work, slope_s,
                 1, n, prefill, prefill_context, n_sampled, n_waiting, n_running, used,
             )
         )  # fmt: skip
@@ -220,17 +220,17 @@ class Loop:
                 return False
         start_s = state.now_s
         state.now_s = end_s = start_s + span_s
-        gap_s = first_s
+        told_s = slope_s
         if state.late or state.last_decode_s != start_s:
             self._gaps(n, start_s + first_s)
-            gap_s = -1.0
+            told_s = math.nan
             if k > 1:
                 self._tape.gaps.extend(pack_gap(first_s + slope_s, slope_s, k - 1, n))
         state.last_decode_s = end_s
         used = self._n_blocks - state.free
         self._write(
             pack_run(
-                start_s, end_s, context, 0.0, gap_s, slope_s,
+                start_s, end_s, context, 0.0, told_s,
                 k, n, 0, 0, n, state.line.n, state.n_running, used,
             )
         )  # fmt: skip

@@ -15,11 +15,11 @@ from qtheory.system.steptime import StepLoad
 from sim.binding import waiting_shares
 from sim.histogram import Histogram
 from sim.policies import Policy
-from sim.record import Status, StepRuns
+from sim.record import Status, StepGaps, StepRuns
 from sim.summary import Peak
 
 from .job import FastJob
-from .tape import ENDED, GAP, RUN
+from .tape import ENDED, RUN, gap_runs
 
 __all__ = ["Meter"]
 
@@ -73,8 +73,6 @@ class Meter:
     def _flush(self) -> None:
         self._flush_requests(np.frombuffer(bytes(self._rows), dtype=_ROW))
         self._flush_runs(np.frombuffer(bytes(self.runs), dtype=RUN))
-        gaps = np.frombuffer(bytes(self.gaps), dtype=GAP)
-        self._flush_gaps(gaps["gap_s"], gaps["slope_s"], gaps["n_steps"], gaps["n_tokens"])
         for buffer in (self._rows, self.runs, self.gaps):
             buffer.clear()
 
@@ -109,10 +107,11 @@ class Meter:
 
     def _flush_runs(self, runs: np.ndarray[Any, Any]) -> None:
         busy_s = runs["end_s"] - runs["start_s"]
-        told = runs["gap_s"] >= 0
-        self._flush_gaps(*(runs[name][told] for name in ("gap_s", "slope_s", "n_steps", "n_decodes")))
         decoded = runs["n_decodes"].astype(np.int64) * runs["n_steps"]
         steps = StepRuns(**{item.name: runs[item.name] for item in fields(StepRuns)})
+        gaps = StepGaps(steps=steps, slope_s=runs["slope_s"], more=gap_runs(bytes(self.gaps)))
+        for gap_s, n_tokens in gaps.in_parts():
+            self._times["itl"].add(gap_s, n_tokens.astype(np.int64))
         self._add(**waiting_shares(steps, self._policy, span_s=1.0))
         self._add(
             busy_s=busy_s, tokens=decoded + runs["prefill_tokens"], block_s=runs["used_blocks"] * busy_s
@@ -132,12 +131,6 @@ class Meter:
             self._add(
                 flops=self._peak.flops(load) * runs["n_steps"], bytes=self._peak.bytes(load) * runs["n_steps"]
             )
-
-    def _flush_gaps(self, gap_s: Any, slope_s: Any, n_steps: Any, n_tokens: Any) -> None:
-        run = np.repeat(np.arange(len(n_steps)), n_steps)
-        first = np.cumsum(n_steps) - n_steps
-        offset = np.arange(len(run)) - first[run]
-        self._times["itl"].add(gap_s[run] + offset * slope_s[run], n_tokens[run].astype(np.int64))
 
     def numbers(self, *, n_requests: int, n_blocks: int, end_s: float) -> dict[str, Any]:
         """The fields of a `RunResult` that a run decides."""

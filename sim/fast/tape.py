@@ -7,14 +7,13 @@ from dataclasses import fields
 from struct import Struct
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qtheory.system.workload.request import Requests
-from sim.record import GapRuns, Records, Status, StepRuns
+from sim.record import GapRuns, Records, Status, StepGaps, StepRuns
 
 from .job import FastJob
 
-__all__ = ["ENDED", "GAP", "RUN", "Tape", "pack_gap", "pack_run"]
+__all__ = ["ENDED", "GAP", "RUN", "Tape", "gap_runs", "pack_gap", "pack_run"]
 
 RUN = np.dtype(
     [
@@ -22,7 +21,6 @@ RUN = np.dtype(
         ("end_s", "=f8"),
         ("decode_context_tokens", "=i8"),
         ("prefill_work", "=f8"),
-        ("gap_s", "=f8"),
         ("slope_s", "=f8"),
         ("n_steps", "=i4"),
         ("n_decodes", "=i4"),
@@ -34,8 +32,8 @@ RUN = np.dtype(
         ("used_blocks", "=i4"),
     ]
 )
-"""A run of steps. In its step i the decodes follow their last tokens after gap_s + i slope_s; where gap_s is
-negative, the rows of `Tape.gaps` tell instead."""
+"""A run of steps. From one of its steps to the next the gap between tokens grows by slope_s; where that is
+NaN, the rows of `Tape.gaps` tell the gaps."""
 
 GAP = np.dtype([("gap_s", "=f8"), ("slope_s", "=f8"), ("n_steps", "=i4"), ("n_tokens", "=i4")])
 """A run of gaps."""
@@ -53,7 +51,7 @@ ENDED = np.dtype(
 )
 """A request that came to its end."""
 
-pack_run = Struct("=2dq3d8i").pack
+pack_run = Struct("=2dq2d8i").pack
 pack_gap = Struct("=2d2i").pack
 _ENDED = Struct("=4d3i")
 _UNSENT = _ENDED.pack(math.nan, math.nan, math.nan, math.nan, Status.UNFINISHED, 0, 0)
@@ -86,24 +84,21 @@ class Tape:
     def records(self, requests: Requests, *, n_blocks: int, end_s: float) -> Records:
         """All of it, as arrays that share the memory of the rows."""
         rows, runs = np.frombuffer(self._rows, dtype=ENDED), np.frombuffer(self.runs, dtype=RUN)
+        steps = StepRuns(**{item.name: runs[item.name] for item in fields(StepRuns)})
         return Records(
             requests=requests,
             **{name: rows[name] for name in ENDED.names or ()},
             cached_tokens=np.broadcast_to(np.int64(0), (len(requests),)),
-            gaps=_gap_runs(runs, np.frombuffer(self.gaps, dtype=GAP)),
-            steps=StepRuns(**{item.name: runs[item.name] for item in fields(StepRuns)}),
+            gaps=StepGaps(steps=steps, slope_s=runs["slope_s"], more=gap_runs(self.gaps)),
+            steps=steps,
             n_blocks=n_blocks,
             end_s=end_s,
         )
 
 
-def _gap_runs(runs: NDArray[np.void], gaps: NDArray[np.void]) -> GapRuns:
+def gap_runs(packed: bytes | bytearray) -> GapRuns:
+    """Packed rows of `GAP` as columns."""
+    gaps = np.frombuffer(packed, dtype=GAP)
     return GapRuns(
-        gap_s=runs["gap_s"],
-        slope_s=runs["slope_s"],
-        n_steps=runs["n_steps"],
-        n_tokens=runs["n_decodes"],
-        more=GapRuns(
-            gap_s=gaps["gap_s"], slope_s=gaps["slope_s"], n_steps=gaps["n_steps"], n_tokens=gaps["n_tokens"]
-        ),
+        gap_s=gaps["gap_s"], slope_s=gaps["slope_s"], n_steps=gaps["n_steps"], n_tokens=gaps["n_tokens"]
     )

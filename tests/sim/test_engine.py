@@ -170,7 +170,7 @@ def test_measured_numbers_are_those_of_the_records(seed: int) -> None:
 def test_no_requests_give_empty_records() -> None:
     nothing = Requests(arrival_s=[], prompt_tokens=[], output_tokens=[])
     records = engine.simulate(nothing, Policy(name="chunked"), Replica(step_time=ConstantStep(), n_blocks=4))
-    assert len(records.finish_s) == len(records.steps.start_s) == len(records.gaps.gap_s) == 0
+    assert len(records.finish_s) == len(records.steps.start_s) == len(records.gaps.expand()[0]) == 0
 
 
 def test_a_step_time_that_is_not_positive_is_refused() -> None:

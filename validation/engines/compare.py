@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.record import GapRuns, Records, StepRuns, unrolled
+from sim.record import GapRuns, Records, StepGaps, StepRuns, unrolled
 
 __all__ = ["differences"]
 
@@ -32,7 +32,7 @@ def _starts(steps: StepRuns) -> NDArray[np.int64]:
     return np.cumsum(n_steps) - n_steps
 
 
-def _sorted_gaps(gaps: GapRuns) -> tuple[NDArray[np.float64], int]:
+def _sorted_gaps(gaps: GapRuns | StepGaps) -> tuple[NDArray[np.float64], int]:
     gap_s, n_tokens = gaps.expand()
     return np.sort(np.repeat(gap_s, n_tokens)), int(n_tokens.sum())
 
