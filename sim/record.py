@@ -172,7 +172,8 @@ class StepGaps:
     @property
     def n_gaps(self) -> int:
         """Gaps that differ: one a step."""
-        return int(np.sum(self.steps.n_steps, dtype=np.int64)) + self.more.n_gaps
+        told = ~np.isnan(self.slope_s)
+        return int(np.sum(self.steps.n_steps[told], dtype=np.int64)) + self.more.n_gaps
 
     def in_parts(self, most_runs: int = 65_536) -> Iterator[tuple[Floats, Ints]]:
         """As `expand`, but at most ``most_runs`` runs at a time: memory stays bounded."""
