@@ -101,20 +101,23 @@ class Log:
 
     def _step_runs(self) -> StepRuns:
         table = np.array(self._steps, dtype=np.float64).reshape(-1, 11)  # (m, 11)
-        whole = table.astype(np.int64)  # (m, 11)
+
+        def whole(column: int) -> NDArray[np.int64]:
+            return table[:, column].astype(np.int64)
+
         return StepRuns(
             start_s=table[:, 0],
             end_s=table[:, 1],
             n_steps=np.ones(len(table), dtype=np.int64),
-            n_decodes=whole[:, 2],
-            decode_context_tokens=whole[:, 3],
-            prefill_tokens=whole[:, 4],
+            n_decodes=whole(2),
+            decode_context_tokens=whole(3),
+            prefill_tokens=whole(4),
             prefill_work=table[:, 5],
-            prefill_context_tokens=whole[:, 6],
-            n_sampled=whole[:, 7],
-            n_waiting=whole[:, 8],
-            n_running=whole[:, 9],
-            used_blocks=whole[:, 10],
+            prefill_context_tokens=whole(6),
+            n_sampled=whole(7),
+            n_waiting=whole(8),
+            n_running=whole(9),
+            used_blocks=whole(10),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
 from qtheory.system.steptime import StepTime
 
 __all__ = ["Replica"]
@@ -34,7 +35,7 @@ class Replica:
     Raises
     ------
     ConfigError
-        If a number is out of its range.
+        If a number is out of its range or a value is of another kind.
 
     Examples
     --------
@@ -55,3 +56,11 @@ class Replica:
         checks.integer(n_blocks=self.n_blocks, block_tokens=self.block_tokens)
         checks.at_least(0, max_model_len_tokens=self.max_model_len_tokens, n_swap_blocks=self.n_swap_blocks)
         checks.non_negative(swap_s_per_block=self.swap_s_per_block)
+        for name in ("step_s", "decode_line"):
+            if not callable(getattr(self.step_time, name, None)):
+                raise ConfigError(
+                    f"step_time: {checks.shown(self.step_time)} has no {name!r}; give a StepTime, such as "
+                    "Roofline or Linear"
+                )
+        if not isinstance(self.prefix_cache, bool):
+            raise ConfigError(f"prefix_cache: {checks.shown(self.prefix_cache)} must be true or false")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from difflib import get_close_matches
 from decimal import Decimal
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import SupportsFloat
 

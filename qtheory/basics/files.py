@@ -10,14 +10,14 @@ from pathlib import Path
 from .checks import nearest
 from .errors import ConfigError
 
-__all__ = ["nearest_file", "read_text", "shown_path"]
+__all__ = ["nearest_file", "read_text", "shown_name"]
 
 _MOST_NEIGHBOURS = 2000
 _LONGEST = 200
 
 
-def shown_path(path: str | os.PathLike[str]) -> str:
-    """The name of a file for a message: on one line, at most 200 characters.
+def shown_name(path: str | os.PathLike[str]) -> str:
+    """A name, of a file or a key, for a message: without quotes, on one line, at most 200 characters.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def shown_path(path: str | os.PathLike[str]) -> str:
 
     Examples
     --------
-    >>> shown_path("cards/mine.toml"), len(shown_path("x" * 5000))
+    >>> shown_name("cards/mine.toml"), len(shown_name("x" * 5000))
     ('cards/mine.toml', 200)
     """
     text = os.fspath(path)
@@ -79,7 +79,7 @@ def read_text(path: str | os.PathLike[str], *, most_bytes: int, wanted: str) -> 
     ...
     qtheory.basics.errors.ConfigError: no/such/file.toml: cannot be read: no such file
     """
-    name = shown_path(path)
+    name = shown_name(path)
     try:
         kind = os.stat(path)
         if stat.S_ISDIR(kind.st_mode):

@@ -9,6 +9,7 @@ from typing import Any
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.ranges import at_most
 
 from .calls import Call, Value, parse_call
 from .constant import Constant
@@ -50,7 +51,8 @@ class _Form:
 
 
 def _weibull(mean: float, shape: float) -> Law:
-    checks.positive(mean=mean, shape=shape)
+    checks.positive(mean=mean)
+    Weibull(shape=shape, scale=1.0)  # raises if the shape is out of range
     return Weibull(shape=shape, scale=mean / math.gamma(1.0 + 1.0 / shape))
 
 
@@ -74,6 +76,7 @@ def _scv(law: Callable[..., Law]) -> Callable[..., Law]:
 
 def _phases(mean: float, scv: float) -> Law:
     checks.positive(scv=scv)
+    at_most(1e12, scv=scv)
     if scv < 1:
         raise ConfigError(f"SCV {scv:g} must be >= 1; below, use erlang or gamma")
     return fit_two_moments(mean, scv)
@@ -81,6 +84,7 @@ def _phases(mean: float, scv: float) -> Law:
 
 def _phases_cv(mean: float, cv: float) -> Law:
     checks.positive(cv=cv)
+    at_most(1e6, cv=cv)
     return _phases(mean, cv**2)
 
 
@@ -116,6 +120,7 @@ _FORMS: dict[str, list[_Form]] = {
     "mixture": [_Form("laws weights", Mixture)],
 }
 _ALSO = {"deterministic": "constant", "det": "constant", "exp": "exponential", "hyperexp": "hyperexponential"}
+_SMALLEST, _LARGEST = 1e-100, 1e100  # third powers of these fit into 64 bits
 _NO_NUMBERS = {"nan", "inf", "infinity"}
 _LISTS = {"probs", "means", "values", "laws", "weights"}
 
@@ -168,10 +173,10 @@ def _law(value: Value, where: str) -> Law:
     name = _ALSO.get(value.name, value.name)
     forms = _FORMS.get(name)
     if name in _NO_NUMBERS:
-        raise ConfigError(f"{where}: {value.name!r} is not a finite number")
+        raise ConfigError(f"{where}: {checks.shown(value.name)} is not a finite number")
     if forms is None:
         hint = checks.nearest(name, [*_FORMS, *_ALSO])
-        raise ConfigError(f"{where}: unknown law {name!r}{hint}; one of {', '.join(_FORMS)}")
+        raise ConfigError(f"{where}: unknown law {checks.shown(name)}{hint}; one of {', '.join(_FORMS)}")
     given = _named(name, forms, value, where)
     form = _choose(name, forms, set(given), where)
     arguments: dict[str, Any] = {}
@@ -197,9 +202,8 @@ def _named(name: str, forms: list[_Form], call: Call, where: str) -> dict[str, V
     for key in given:
         if key not in known:
             hint = checks.nearest(key, known)
-            raise ConfigError(
-                f"{where}: {name}: unknown parameter {key!r}{hint}; {' or '.join(LAW_FORMS[name])}"
-            )
+            forms_text = " or ".join(LAW_FORMS[name])
+            raise ConfigError(f"{where}: {name}: unknown parameter {checks.shown(key)}{hint}; {forms_text}")
     return given
 
 
@@ -226,5 +230,9 @@ def _number(key: str, item: Value, where: str) -> float:
     if isinstance(item, tuple):
         raise ConfigError(f"{where}: {key}: one number is needed, not a list")
     if isinstance(item, Call):
-        raise ConfigError(f"{where}: {key}: {item.name!r} is not a finite number")
+        raise ConfigError(f"{where}: {key}: {checks.shown(item.name)} is not a finite number")
+    if math.isfinite(item) and item and not _SMALLEST <= abs(item) <= _LARGEST:
+        raise ConfigError(
+            f"{where}: {key}: {checks.shown(item)} must be 0 or in {_SMALLEST:g} .. {_LARGEST:g}"
+        )
     return item

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from qtheory.basics.errors import ConfigError
@@ -12,12 +13,24 @@ from qtheory.basics.errors import ConfigError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["MARKERS", "PALETTE", "SUFFIXES", "check_figure_path", "house_style", "new_figure", "save_figure"]
+__all__ = [
+    "MARKERS",
+    "PALETTE",
+    "SUFFIXES",
+    "check_figure_path",
+    "fitted",
+    "house_style",
+    "looks",
+    "new_figure",
+    "save_figure",
+]
 
 SUFFIXES = (".png", ".svg", ".pdf")
 # Okabe and Ito (2008), "Color universal design", jfly.uni-koeln.de/color: can be told apart by everyone.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_PLACES = ("fcfs", "chunked", "slo", "sjf", "priority", "orca", "static")  # a look each, in every figure
+_TITLE_LETTERS = 66  # of a line that fits the usual width
 _STYLE: Any = {
     "font.size": 10.0,
     "axes.spines.top": False,
@@ -55,6 +68,42 @@ def check_figure_path(path: Path | str) -> Path:
         kind = f"{path.suffix} picture" if path.suffix else "picture without a suffix"
         raise ConfigError(f"{path}: cannot write a {kind}; end the name in {', '.join(SUFFIXES)}")
     return path
+
+
+def looks(names: Iterable[str]) -> dict[str, int]:
+    """Places in `PALETTE` and `MARKERS`: a known scheduler always has its own, others take what is left.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Schedulers, in order of appearance.
+
+    Examples
+    --------
+    >>> looks(["slo", "mine", "fcfs"])
+    {'slo': 2, 'mine': 1, 'fcfs': 0}
+    """
+    wanted = list(dict.fromkeys(names))
+    taken = {_PLACES.index(name) for name in wanted if name in _PLACES}
+    free = [place for place in range(len(PALETTE)) if place not in taken] or list(range(len(PALETTE)))
+    others = [name for name in wanted if name not in _PLACES]
+    places = {name: free[index % len(free)] for index, name in enumerate(others)}
+    return {name: places[name] if name in places else _PLACES.index(name) for name in wanted}
+
+
+def fitted(title: str) -> str:
+    """A title in lines short enough for the usual width.
+
+    Parameters
+    ----------
+    title : str
+
+    Examples
+    --------
+    >>> fitted("the goodput of a scheduler " * 5).count(chr(10))
+    2
+    """
+    return "\n".join(fill(line, _TITLE_LETTERS) for line in title.splitlines())
 
 
 @contextmanager

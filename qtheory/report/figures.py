@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.units import label
 
-from .canvas import MARKERS, PALETTE, house_style, new_figure
+from .canvas import MARKERS, PALETTE, fitted, house_style, looks, new_figure
 from .text import human
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _OVER_TIME = {
     "mean_kv_frac": "KV memory\nused (%)",
 }
 _MOST_TICKS = 10
+_AXES = {"rate_rps": "arrival rate (req/s)", "speed": "speed of the trace (times as recorded)"}
 _SIDE_BY_SIDE = ("goodput_frac", "p99_ttft_s", "p99_tpot_s")
 
 
@@ -52,9 +53,14 @@ def _spread(heights: Sequence[float], gap: float, top: float) -> list[float]:
 
 
 def draw_goodput(
-    rows: Sequence[Row], ax: Axes | None = None, *, title: str = "", goodput_frac: float = 0.9
+    rows: Sequence[Row],
+    ax: Axes | None = None,
+    *,
+    title: str = "",
+    goodput_frac: float = 0.9,
+    against: str = "rate_rps",
 ) -> Axes:
-    """Goodput against the arrival rate, one labelled line a scheduler.
+    """Goodput against the arrival rate, or the speed of a trace, one labelled line a scheduler.
 
     Parameters
     ----------
@@ -66,6 +72,8 @@ def draw_goodput(
         Text above the axes; say the limits that a good request meets.
     goodput_frac : float
         Where to draw the dashed line, share in 0..1.
+    against : str
+        ``rate_rps``, or ``speed`` (then the rows have that).
 
     Returns
     -------
@@ -87,28 +95,29 @@ def draw_goodput(
         raise ConfigError("rows: nothing to draw; give at least one result")
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
-        point = (_float(row, "rate_rps"), 100 * _float(row, "goodput_frac"))
+        point = (_float(row, against), 100 * _float(row, "goodput_frac"))
         lines.setdefault(str(row["scheduler"]), []).append(point)
     with house_style():
         axes = new_figure(4.2).add_subplot() if ax is None else ax
         axes.axhline(100 * goodput_frac, color="#777777", linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         _lines(axes, {name: sorted(points) for name, points in lines.items()})
-        _limits(axes, rows, list(lines))
+        _limits(axes, rows, against)
         axes.set_ylim(-2, 104)
         axes.set_yticks(range(0, 101, 20))
-        axes.set_xlabel("arrival rate (req/s)")
+        axes.set_xlabel(_AXES.get(against, label(against)))
         axes.set_ylabel("goodput (% of the requests sent)")
-        axes.set_title(title)
+        axes.set_title(fitted(title))
     return axes
 
 
-def _limits(axes: Axes, rows: Sequence[Row], names: Sequence[str]) -> None:
+def _limits(axes: Axes, rows: Sequence[Row], against: str) -> None:
     """Confidence limits of goodput as thin upright lines, where the rows have them."""
+    places = looks(str(row["scheduler"]) for row in rows)
     for row in rows:
         low, high = (100 * _float(row, f"goodput_frac_{end}") for end in ("low", "high"))
         if not math.isnan(low):
-            color = _color(names.index(str(row["scheduler"])))
-            axes.vlines(_float(row, "rate_rps"), low, high, colors=color, linewidth=1, clip_on=False)
+            color = _color(places[str(row["scheduler"])])
+            axes.vlines(_float(row, against), low, high, colors=color, linewidth=1, clip_on=False)
 
 
 def _lines(axes: Axes, lines: Mapping[str, list[tuple[float, float]]]) -> None:
@@ -121,11 +130,12 @@ def _lines(axes: Axes, lines: Mapping[str, list[tuple[float, float]]]) -> None:
     # lines that end at the same height are stacked in the order of their means
     ends = [points[-1][1] + 1e-6 * sum(y for _, y in points) / len(points) for points in lines.values()]
     heights = _spread(ends, gap=5.5, top=100.0)
+    places = looks(lines)
     for index, (name, points) in enumerate(lines.items()):
         axes.plot(
             *zip(*points, strict=True),
-            color=_color(index),
-            marker=MARKERS[index % len(MARKERS)],
+            color=_color(places[name]),
+            marker=MARKERS[places[name]],
             linewidth=1.8,
             markersize=5,
             clip_on=False,
@@ -137,7 +147,7 @@ def _lines(axes: Axes, lines: Mapping[str, list[tuple[float, float]]]) -> None:
             xytext=(10, 0),
             textcoords="offset points",
             va="center",
-            color=_color(index),
+            color=_color(places[name]),
             fontweight="bold",
             annotation_clip=False,
         )
@@ -184,7 +194,7 @@ def draw_comparison(
         if axes is None:
             figure = new_figure(1.4 + 0.35 * len(rows))
             panels: list[Axes] = list(figure.subplots(1, len(_SIDE_BY_SIDE), sharey=True))
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+            figure.suptitle(fitted(title), x=0.01, ha="left", fontsize=11)
         else:
             panels = list(axes)
         if len(panels) != len(_SIDE_BY_SIDE):
@@ -198,11 +208,14 @@ def draw_comparison(
 def _bars(panel: Axes, rows: Sequence[Row], name: str, limit: float | None) -> None:
     scale = 100.0 if name.endswith("_frac") else 1.0
     heights = [0.0 if math.isnan(_float(row, name)) else scale * _float(row, name) for row in rows]
-    bars = panel.barh(range(len(rows)), heights, color=[_color(i) for i in range(len(rows))], height=0.65)
+    names = [str(row["scheduler"]) for row in rows]
+    places = looks(names)
+    colors = [_color(places[name]) for name in names]
+    bars = panel.barh(range(len(rows)), heights, color=colors, height=0.65)
     shown = [human(name, row.get(name)) for row in rows]
     for text in panel.bar_label(bars, shown, padding=3):
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1})
-    panel.set_yticks(range(len(rows)), [str(row["scheduler"]) for row in rows])
+    panel.set_yticks(range(len(rows)), names)
     panel.set_title(label(name), fontsize=10)
     panel.grid(visible=False, axis="y")
     panel.margins(x=0.4)
@@ -263,7 +276,7 @@ def draw_timeline(rows: Sequence[Row], axes: Sequence[Axes] | None = None, *, ti
         for index, (panel, name) in enumerate(zip(panels, names, strict=True)):
             _steps(panel, rows, name, _color(index))
         panels[-1].set_xlabel("time (s)")
-        panels[0].set_title(title)
+        panels[0].set_title(fitted(title))
     return panels
 
 

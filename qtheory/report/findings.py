@@ -12,6 +12,8 @@ from qtheory.basics.units import label
 
 __all__ = ["Crossing", "comparison", "goodput_crossing", "told_apart"]
 
+_FINE = 1.05  # rates nearer than this factor need no bracket
+_HALF = 0.5  # of the best goodput: who has less is not praised for short times of the few it served
 _MOST_SCHEDULERS = 3  # of which all pairs are put in words
 
 Row = Mapping[str, object]
@@ -29,11 +31,13 @@ class Crossing:
         Largest rate at which goodput is at least the share, requests per second; None if no rate had it.
     is_last_rate : bool
         True if every larger rate is unknown: ``rate_rps`` is the largest that was tried, a lower bound.
+    low_rps, high_rps : float or None
+        The rates tried on either side of ``rate_rps``; None where it is not between two.
 
     Examples
     --------
-    >>> print(Crossing(goodput_frac=0.9, rate_rps=7.5, is_last_rate=False))
-    7.5 req/s
+    >>> print(Crossing(goodput_frac=0.9, rate_rps=7.5, is_last_rate=False, low_rps=6.0, high_rps=10.0))
+    7.5 req/s (between 6 and 10)
     >>> print(Crossing(goodput_frac=0.9, rate_rps=None, is_last_rate=False))
     none of the rates
     """
@@ -41,17 +45,39 @@ class Crossing:
     goodput_frac: float
     rate_rps: float | None
     is_last_rate: bool
+    low_rps: float | None = None
+    high_rps: float | None = None
 
     def row(self) -> dict[str, float | bool | None]:
         """Plain data, a key a field."""
         return asdict(self)
 
-    def __str__(self) -> str:
+    def words(self, unit: str, what: str) -> str:
+        """The crossing in words.
+
+        Parameters
+        ----------
+        unit : str
+            As in ``req/s``.
+        what : str
+            What was tried, as in ``rate``.
+
+        Examples
+        --------
+        >>> Crossing(goodput_frac=0.9, rate_rps=4.0, is_last_rate=True).words("times", "speed")
+        '4 times or more (the largest speed tried)'
+        """
         if self.rate_rps is None:
-            return "none of the rates"
-        return f"{self.rate_rps:.3g} req/s" + (
-            " or more (the largest rate tried)" if self.is_last_rate else ""
-        )
+            return f"none of the {what}s"
+        text = f"{self.rate_rps:.3g} {unit}"
+        if self.is_last_rate:
+            return f"{text} or more (the largest {what} tried)"
+        if self.low_rps is None or self.high_rps is None or self.high_rps <= _FINE * self.low_rps:
+            return text
+        return f"{text} (between {self.low_rps:.3g} and {self.high_rps:.3g})"
+
+    def __str__(self) -> str:
+        return self.words("req/s", "rate")
 
 
 def goodput_crossing(points: Iterable[tuple[float, float]], *, goodput_frac: float = 0.9) -> Crossing:
@@ -60,7 +86,7 @@ def goodput_crossing(points: Iterable[tuple[float, float]], *, goodput_frac: flo
     Parameters
     ----------
     points : iterable of (rate_rps, goodput)
-        Measured points in any order; goodput as a share in 0..1.
+        Measured points in any order; goodput as a share in 0..1. Speeds of a trace do as well as rates.
     goodput_frac : float
         The share asked for, in (0, 1].
 
@@ -86,12 +112,12 @@ def goodput_crossing(points: Iterable[tuple[float, float]], *, goodput_frac: flo
     good = [index for index, (_, share) in enumerate(ordered) if share >= goodput_frac]
     if not good:
         return Crossing(goodput_frac=goodput_frac, rate_rps=None, is_last_rate=False)
-    rate, share = ordered[good[-1]]
+    low, share = ordered[good[-1]]
     if good[-1] == len(ordered) - 1:
-        return Crossing(goodput_frac=goodput_frac, rate_rps=rate, is_last_rate=True)
-    next_rate, next_share = ordered[good[-1] + 1]
-    rate += (next_rate - rate) * (share - goodput_frac) / (share - next_share)
-    return Crossing(goodput_frac=goodput_frac, rate_rps=rate, is_last_rate=False)
+        return Crossing(goodput_frac=goodput_frac, rate_rps=low, is_last_rate=True)
+    high, next_share = ordered[good[-1] + 1]
+    rate = low + (high - low) * (share - goodput_frac) / (share - next_share)
+    return Crossing(goodput_frac=goodput_frac, rate_rps=rate, is_last_rate=False, low_rps=low, high_rps=high)
 
 
 def _number(row: Row, name: str) -> float | None:
@@ -107,6 +133,9 @@ def _known(rows: Sequence[Row], name: str) -> list[tuple[float, str]]:
 
 def comparison(rows: Sequence[Row]) -> str:
     """Who has the smallest 99th percentile of TPOT, by which factor, and who the largest goodput.
+
+    All that are equal in the digits shown are named. Who has less than half of the best goodput is not
+    praised for the TPOT of the requests that it did serve.
 
     Parameters
     ----------
@@ -130,26 +159,50 @@ def comparison(rows: Sequence[Row]) -> str:
     return "\n".join(sentence for sentence in (_tpot(rows), _goodput(rows)) if sentence)
 
 
+def _names(names: Sequence[str]) -> str:
+    """Names in a sentence, as in ``orca, chunked and priority``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def _tpot(rows: Sequence[Row]) -> str:
     known = _known(rows, "p99_tpot_s")
     if len(known) < 2:
         return ""
-    (least, best), (most, worst) = min(known), max(known)
+    (least, _), (most, worst) = min(known), max(known)
     if f"{least:.3g}" == f"{most:.3g}":
         return f"All have the same p99 TPOT: {least:.3g} s."
-    factor = f", {most / least:.1f} times less than {worst} ({most:.3g} s)" if least > 0 else ""
-    return f"{best} has the smallest p99 TPOT: {least:.3g} s{factor}."
+    fit = _with_enough_goodput(rows)
+    among = [(value, name) for value, name in known if name in fit]
+    if not among:
+        return ""
+    best_s = min(among)[0]
+    best = [name for value, name in among if f"{value:.3g}" == f"{best_s:.3g}"]
+    whose = "Of those with at least half of the best goodput, " if best_s > least else ""
+    verb = "has" if len(best) == 1 else "have"
+    is_worst = worst in best
+    factor = (
+        f", {most / best_s:.1f} times less than {worst} ({most:.3g} s)" if best_s > 0 and not is_worst else ""
+    )
+    return f"{whose}{_names(best)} {verb} the smallest p99 TPOT: {best_s:.3g} s{factor}."
+
+
+def _with_enough_goodput(rows: Sequence[Row]) -> set[str]:
+    """Schedulers whose goodput is at least half of the best one's; all, where goodput is not known."""
+    shares = {str(row["scheduler"]): _number(row, "goodput_frac") for row in rows}
+    best = max((share for share in shares.values() if share is not None), default=0.0)
+    return {name for name, share in shares.items() if share is None or share >= _HALF * best}
 
 
 def _goodput(rows: Sequence[Row]) -> str:
     known = _known(rows, "goodput_frac")
     if len(known) < 2:
         return ""
-    (least, worst), (most, best) = min(known), max(known)
+    (least, worst), (most, _) = min(known), max(known)
     if f"{100 * least:.1f}" == f"{100 * most:.1f}":
         return f"All have the same goodput: {100 * most:.1f} %."
+    best = [name for share, name in known if f"{100 * share:.1f}" == f"{100 * most:.1f}"]
     return (
-        f"Goodput is highest with {best}: {100 * most:.1f} %, "
+        f"Goodput is highest with {_names(best)}: {100 * most:.1f} %, "
         f"{100 * (most - least):.1f} points more than {worst} ({100 * least:.1f} %)."
     )
 

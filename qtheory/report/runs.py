@@ -23,6 +23,7 @@ _LATENCIES = {
 }
 _COUNTS = ("n_shed", "n_rejected", "n_unfinished", "n_preemptions")
 _PLACES = ("", "_low", "_high")  # a value and its limits
+_TWO_GOODPUTS = {"goodput_frac": "goodput (share)", "goodput_rps": "goodput rate"}
 _UNSAID = ("unreliable",)
 _BESIDE = (
     "scheduler",
@@ -60,8 +61,8 @@ def run_text(row: Row) -> str:
               mean  p99
     TTFT (s)   0.5    2
     <BLANKLINE>
-    scheduler   fcfs
-    goodput     90.0 %
+    scheduler         fcfs
+    goodput (share)   90.0 %
     """
     latencies = [_latencies(row, name) for name in _LATENCIES if f"mean_{name}_s" in row]
     shown = [stat for stat in _STATISTICS if any(stat in entry for entry in latencies)]
@@ -73,7 +74,7 @@ def run_text(row: Row) -> str:
         and not _latency_name(_field(name))
         and _field(name) == name
     }
-    return "\n\n".join([table(latencies, ["", *shown]), pairs(rest), *_below([row])])
+    return "\n\n".join([table(latencies, ["", *shown]), pairs(rest, labels=_TWO_GOODPUTS), *_below([row])])
 
 
 def _field(name: str) -> str:
@@ -137,8 +138,8 @@ def comparison_text(rows: Sequence[Row], differences: Sequence[Row] = ()) -> str
     return "\n\n".join([text, *_below(rows), *findings])
 
 
-def crossings(rows: Sequence[Row], *, goodput_frac: float) -> dict[str, Crossing]:
-    """For each scheduler the largest rate at which goodput is at least a share.
+def crossings(rows: Sequence[Row], *, goodput_frac: float, against: str = "rate_rps") -> dict[str, Crossing]:
+    """For each scheduler the largest rate, or speed of a trace, at which goodput is at least a share.
 
     Parameters
     ----------
@@ -146,6 +147,8 @@ def crossings(rows: Sequence[Row], *, goodput_frac: float) -> dict[str, Crossing
         With ``scheduler``, ``rate_rps``, ``goodput_frac``.
     goodput_frac : float
         The share, in (0, 1].
+    against : str
+        ``rate_rps``, or ``speed`` (then the rates of a crossing are speeds).
 
     Returns
     -------
@@ -161,11 +164,11 @@ def crossings(rows: Sequence[Row], *, goodput_frac: float) -> dict[str, Crossing
     --------
     >>> rows = [{"scheduler": "fcfs", "rate_rps": 2.0 * n, "goodput_frac": 1.2 - 0.2 * n} for n in (1, 2, 3)]
     >>> print(crossings(rows, goodput_frac=0.9)["fcfs"])
-    3 req/s
+    3 req/s (between 2 and 4)
     """
     names = dict.fromkeys(str(row["scheduler"]) for row in rows)
     points = {
-        name: [(row["rate_rps"], row["goodput_frac"]) for row in rows if row["scheduler"] == name]
+        name: [(row[against], row["goodput_frac"]) for row in rows if row["scheduler"] == name]
         for name in names
     }
     return {name: goodput_crossing(points[name], goodput_frac=goodput_frac) for name in names}
@@ -199,7 +202,7 @@ def sweep_text(rows: Sequence[Row], *, goodput_frac: float) -> str:
     fcfs                  4         50.0
     <BLANKLINE>
     Largest rate with goodput of at least 90 %, linear between the rates tried
-    fcfs   2.4 req/s
+    fcfs   2.4 req/s (between 2 and 4)
     """
     names = list(dict.fromkeys(str(row["scheduler"]) for row in rows))
     by_rate: dict[float, dict[str, Any]] = {}
@@ -218,13 +221,15 @@ def sweep_text(rows: Sequence[Row], *, goodput_frac: float) -> str:
     return "\n\n".join([*blocks, f"{share}\n{knees}"])
 
 
-def trace_text(rows: Sequence[Row]) -> str:
-    """One recorded trace at several speeds, a line a speed.
+def trace_text(rows: Sequence[Row], *, goodput_frac: float = 0.9) -> str:
+    """One recorded trace at several speeds or under several schedulers, and the speed that is too much.
 
     Parameters
     ----------
     rows : sequence of mappings
         As `RunResult.row` gives them, with ``speed``.
+    goodput_frac : float
+        The share of good requests that is wanted, in (0, 1].
 
     Returns
     -------
@@ -232,8 +237,22 @@ def trace_text(rows: Sequence[Row]) -> str:
 
     Examples
     --------
-    >>> print(trace_text([{"scheduler": "fcfs", "speed": 2.0, "rate_rps": 8.0, "goodput_frac": 0.5}]))
-    speed  rate (req/s)  goodput (%)
-        2             8         50.0
+    >>> print(trace_text([
+    ...     {"scheduler": "fcfs", "speed": 1.0, "rate_rps": 4.0, "goodput_frac": 1.0},
+    ...     {"scheduler": "fcfs", "speed": 2.0, "rate_rps": 8.0, "goodput_frac": 0.5},
+    ... ]))
+    scheduler  speed  rate (req/s)  goodput (%)
+    fcfs           1             4        100.0
+    fcfs           2             8         50.0
+    <BLANKLINE>
+    Largest speed with goodput of at least 90 %, linear between the speeds tried
+    fcfs   1.2 times (between 1 and 2)
     """
-    return table(rows, ["speed", *_columns(rows, without=("scheduler",))])
+    text = table(rows, ["scheduler", "speed", *_columns(rows, without=("scheduler",))])
+    if len({row["speed"] for row in rows}) < 2:
+        return "\n\n".join([text, *_below(rows)])
+    found = crossings(rows, goodput_frac=goodput_frac, against="speed")
+    width = max(map(len, found))
+    knees = "\n".join(f"{name:<{width}}   {each.words('times', 'speed')}" for name, each in found.items())
+    what = f"Largest speed with goodput of at least {100 * goodput_frac:g} %, linear between the speeds tried"
+    return "\n\n".join([text, *_below(rows), f"{what}\n{knees}"])

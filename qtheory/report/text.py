@@ -20,6 +20,13 @@ _PREFIXES = {
 }
 
 
+def _format(name: str, value: object) -> str:
+    """Text of a value; the arrival rate of a closed loop, which has none, is said in words."""
+    if name == "rate_rps" and value in (math.inf, "inf"):
+        return "closed loop"
+    return format_value(name, value)
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -104,7 +111,7 @@ def with_limits(row: Mapping[str, object], name: str) -> str:
     mark = "~" if isinstance(unreliable, list | tuple) and name in unreliable else ""
     numbers = [float(each) for each in (value, low, high) if isinstance(each, int | float)]
     if len(numbers) < 3 or not all(map(math.isfinite, numbers)):
-        return mark + format_value(name, value)
+        return mark + _format(name, value)
     scale = 100.0 if name.endswith("_frac") else 1.0
     middle, half = scale * numbers[0], scale * (numbers[2] - numbers[1]) / 2
     decimals = _decimals(middle, half)
@@ -154,7 +161,7 @@ def human(name: str, value: object) -> str:
     """
     unit = unit_of(name).replace("bytes", "B")
     if not unit or not _is_number(value) or not math.isfinite(value):  # type: ignore[arg-type]
-        return format_value(name, value)
+        return _format(name, value)
     number = float(value)  # type: ignore[arg-type]
     for per, prefix in _PREFIXES.get(unit, ()):
         if abs(number) >= per:
@@ -166,13 +173,15 @@ def _words(name: str) -> str:
     return label(name).partition(" (")[0]
 
 
-def pairs(values: Mapping[str, object]) -> str:
+def pairs(values: Mapping[str, object], *, labels: Mapping[str, str] | None = None) -> str:
     """One quantity a line: its words, then its value with the unit.
 
     Parameters
     ----------
     values : mapping
         From field name to value.
+    labels : mapping, optional
+        Words that replace those made from the field names.
 
     Returns
     -------
@@ -187,6 +196,6 @@ def pairs(values: Mapping[str, object]) -> str:
     goodput     98.0 %
     p99 TTFT    250 ms
     """
-    lines = [(_words(name), human(name, value)) for name, value in values.items()]
+    lines = [((labels or {}).get(name, _words(name)), human(name, value)) for name, value in values.items()]
     width = max((len(text) for text, _ in lines), default=0)
     return "\n".join(f"{text:<{width}}   {shown}".rstrip() for text, shown in lines)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from qtheory.basics import checks
-from qtheory.system.steptime import StepLoad, StepTime
+
+if TYPE_CHECKING:
+    from qtheory.system.steptime import StepLoad, StepTime
 
 __all__ = ["decodes", "guide_rows", "prompt", "step_rows"]
 
@@ -29,6 +33,8 @@ def decodes(n_decodes: int, context_tokens: int = CONTEXT_TOKENS) -> StepLoad:
     >>> decodes(5).decode_context_tokens
     5000
     """
+    from qtheory.system.steptime import StepLoad  # needs numpy, so only here
+
     checks.integer(n_decodes=n_decodes, context_tokens=context_tokens)
     return StepLoad(
         n_decodes=n_decodes, decode_context_tokens=n_decodes * context_tokens, n_sampled=n_decodes
@@ -52,6 +58,8 @@ def prompt(n_tokens: int, *, before_tokens: int = 0, n_decodes: int = 0) -> Step
     >>> prompt(4000).prefill_work
     8002000.0
     """
+    from qtheory.system.steptime import StepLoad  # needs numpy, so only here
+
     checks.integer(n_tokens=n_tokens)
     checks.at_least(0, before_tokens=before_tokens, n_decodes=n_decodes)
     return StepLoad(

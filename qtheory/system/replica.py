@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from .memory import kv_blocks
 from .models import KV_BYTES, WEIGHT_BYTES, ModelSpec, default_model, find_model
 from .scenario import Scenario
 from .scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
+from .specfile import build
 from .steptime import Linear, Roofline, StepTime, read_table
 
 __all__ = ["ReplicaSpec", "replica_of"]
@@ -70,17 +72,23 @@ class ReplicaSpec:
 def _step_time(text: str, roofline: Roofline) -> StepTime:
     if text == "roofline":
         return roofline
+    if os.path.exists(text):  # unlike Path.exists this never raises
+        return read_table(Path(text))
     if "(" in text:
         call = parse_call(text, where="step_time")
         if not isinstance(call, Call) or call.name != "linear" or call.args:
-            raise ConfigError(f"step_time: {text!r} is not linear(base_s=.., per_token_s=..)")
-        for name in call.named:
+            raise ConfigError(f"step_time: {checks.shown(text)} is not linear(base_s=.., per_token_s=..)")
+        for name, value in call.named.items():
             checks.one_of("step_time: linear", name, Linear.__slots__)
-        return Linear(**call.named)  # type: ignore[arg-type]
-    if Path(text).exists() or Path(text).suffix:
+            if isinstance(value, Call):
+                raise ConfigError(
+                    f"step_time: linear: {name}: {checks.shown(value.name)} is not a number of seconds"
+                )
+        return build(Linear, call.named, "step_time: linear")
+    if Path(text).suffix:
         return read_table(Path(text))
     raise ConfigError(
-        f"step_time: unknown {text!r}{checks.nearest(text, ('roofline', 'linear'))}; "
+        f"step_time: unknown {checks.shown(text)}{checks.nearest(text, ('roofline', 'linear'))}; "
         "roofline, linear(base_s=...) or the file of a table"
     )
 

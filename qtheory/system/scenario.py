@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from qtheory.basics import checks
+from qtheory.basics.ranges import at_most, number_between
+
+from .scheduler import SCHEDULERS
 
 __all__ = ["Scenario"]
 
@@ -28,6 +31,8 @@ _CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (checks.non_negative, ("overhead_per_step_s", "overhead_per_layer_s", "watermark_frac")),
     (checks.fraction, ("mfu_frac", "mbu_frac", "memory_frac")),
 )
+_LARGEST = 10**9  # of whole numbers: far beyond any system
+_LARGEST_OF = {"requests": 10**8, "seed": 2**63 - 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +74,7 @@ class Scenario:
     overhead_per_step_s: float | None = _say(None, "host time of a step, seconds [hardware preset]")
     overhead_per_layer_s: float | None = _say(None, "launch time of a layer, seconds [hardware preset]")
 
-    scheduler: str = _say("chunked", "scheduler")
+    scheduler: str = _say("chunked", f"scheduler: {', '.join(SCHEDULERS)}")
     budget_tokens: int | None = _say(
         None,
         "tokens a step [chunked prefill: hardware preset, 512 on small cards, else 2048; whole prompts: the "
@@ -99,7 +104,11 @@ class Scenario:
     block_tokens: int = _say(16, "tokens of a KV block")
 
     workload: str = _say("chat", "profile: chat, rag, code, summarize, reasoning")
-    lengths: str | None = _say(None, "file of prompt and output lengths to draw from [the profile's]")
+    lengths: str | None = _say(
+        None,
+        "file of prompt and output lengths to draw from, or quantiles(FILE, workload=.., client=..) "
+        "[the profile's]",
+    )
     prompt: str | None = _say(
         None, "law of the prompt length, as in 'lognormal(mean=1000,cv=0.8)' [the profile's]"
     )
@@ -108,12 +117,23 @@ class Scenario:
         None, "rank correlation of prompt and output length, -1 to 1 [the profile's; 0 with laws given]"
     )
     arrivals: str = _say(
-        "poisson", "arrivals: poisson, gamma(cv=2), constant, closed(concurrency=64,think_s=0)"
+        "poisson",
+        "arrivals: poisson, gamma(cv=2), constant, closed(concurrency=64, think_s=0), mmpp(rates=[1, 5], "
+        "mean_s=[60, 20]), day(peak_to_mean=1.5), profile(FILE)",
     )
     rate_rps: float | None = _say(None, "arrival rate, requests per second [the profile's]")
     duration_s: float | None = _say(None, "seconds in which requests arrive [60, unless requests is given]")
     requests: int | None = _say(None, "number of requests, instead of a duration")
-    trace: str | None = _say(None, "trace to replay instead of a workload: Azure CSV or plain CSV, .gz too")
+    trace: str | None = _say(
+        None,
+        "trace to replay instead of a workload, one request a row or line: Azure CSV, Mooncake JSON lines, or "
+        "a table or JSON lines of arrivals and lengths; .gz too",
+    )
+    ticks: str = _say(
+        "recorded",
+        "where a trace has many requests at one time: recorded leaves them, even and random spread them up "
+        "to the next time",
+    )
     speed: float = _say(1.0, "factor by which the trace is replayed faster")
     client_cap: int = _say(0, "requests in flight at the client at most, 0: no cap")
     stop_s: float | None = _say(None, "stop the clock here; the rest is unfinished [run until all is served]")
@@ -125,10 +145,20 @@ class Scenario:
     seed: int = _say(0, "seed of all random numbers")
 
     def __post_init__(self) -> None:
-        optional = {item.name for item in fields(self) if item.default is None}
+        given = [
+            item for item in fields(self) if item.default is not None or getattr(self, item.name) is not None
+        ]
+        for item in given:
+            if str(item.type).startswith("str"):
+                checks.text(item.name, getattr(self, item.name))
+        values = {item.name: getattr(self, item.name) for item in given}
         for check, names in _CHECKS:
-            left_out = {name for name in names if name in optional and getattr(self, name) is None}
-            check(**{name: getattr(self, name) for name in names if name not in left_out})
+            check(**{name: values[name] for name in names if name in values})
+        for item in given:
+            if str(item.type).startswith("int"):
+                at_most(_LARGEST_OF.get(item.name, _LARGEST), **{item.name: values[item.name]})
+        if self.correlation is not None:
+            number_between("correlation", self.correlation, -1.0, 1.0)
         limits = {name: getattr(self, name) for name in ("ttft_slo_s", "tpot_slo_s", "e2e_slo_s")}
         checks.positive(**{name: limit for name, limit in limits.items() if limit not in (None, math.inf)})
 

@@ -15,6 +15,7 @@ __all__ = [
     "WHOLE_PROMPT_BUDGET_TOKENS",
     "WHOLE_PROMPT_SCHEDULERS",
     "SchedulerSpec",
+    "budget_rule",
 ]
 
 SCHEDULERS = ("fcfs", "static", "orca", "chunked", "sjf", "priority", "slo")
@@ -52,6 +53,29 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "in_batch": ("share", "skip"),
 }
 """Allowed words of the options that are words."""
+
+
+def budget_rule(name: str) -> str:
+    """What the token budget of a scheduler is where none is given.
+
+    Parameters
+    ----------
+    name : str
+        One of `SCHEDULERS`.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such scheduler.
+
+    Examples
+    --------
+    >>> budget_rule("fcfs")
+    'the longest sequence of model and memory, at most 32,768'
+    """
+    if SchedulerSpec(name=name).whole_prompts:
+        return f"the longest sequence of model and memory, at most {WHOLE_PROMPT_BUDGET_TOKENS:,}"
+    return "that of the accelerator: 512 below 16 GB of memory, else 2,048"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +171,7 @@ class SchedulerSpec:
         if self.starvation_limit_s is not None:
             checks.positive(starvation_limit_s=self.starvation_limit_s)
         if self.chunked_prefill is not None and not isinstance(self.chunked_prefill, bool):
-            raise ConfigError(f"chunked_prefill: {self.chunked_prefill!r} must be true or false")
+            raise ConfigError(f"chunked_prefill: {checks.shown(self.chunked_prefill)} must be true or false")
 
     def options(self) -> dict[str, Any]:
         """The options that were given, without the name."""
@@ -162,5 +186,7 @@ class SchedulerSpec:
 
 def _check_name(name: str) -> None:
     if name in PLANNED_SCHEDULERS:
-        raise ConfigError(f"scheduler: this version does not have {name!r}; one of {', '.join(SCHEDULERS)}")
+        raise ConfigError(
+            f"scheduler: this version does not have {checks.shown(name)}; one of {', '.join(SCHEDULERS)}"
+        )
     checks.one_of("scheduler", name, SCHEDULERS)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from qtheory.basics import checks
 from qtheory.basics.checks import shown
 from qtheory.basics.errors import ConfigError
-from qtheory.basics.files import read_text, shown_path
+from qtheory.basics.files import read_text, shown_name
 
 __all__ = [
     "build",
@@ -71,7 +71,7 @@ def names_a_file(name: str) -> bool:
     >>> names_a_file("h100"), names_a_file("mine.toml")
     (False, True)
     """
-    return name.lower().endswith((".toml", ".json")) or os.path.isfile(name)
+    return name.lower().endswith((".toml", ".json")) or (os.path.exists(name) and not os.path.isdir(name))
 
 
 def packaged_table(package: str, file: str) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
     ...
     qtheory.basics.errors.ConfigError: no/such/file.toml: cannot be read: no such file
     """
-    name = shown_path(path)
+    name = shown_name(path)
     content = read_text(path, most_bytes=_LARGEST_BYTES, wanted="a TOML or JSON file of keys with values")
     is_json = str(path).lower().endswith(".json") or content.lstrip().startswith("{")
     try:
@@ -164,8 +164,8 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
         broken = ascii(error.object[error.start])
         raise ConfigError(f"{name}: {broken} is half a character; write the whole one") from None
     except (ValueError, RecursionError) as error:  # of both parsers, a number of thousands of digits included
-        what = "JSON" if is_json else "TOML"
-        raise ConfigError(f"{name}: not valid {what}: {str(error).splitlines()[0]}") from None
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
+        raise ConfigError(f"{name}: not valid {'JSON' if is_json else 'TOML'}: {why}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"{name}: holds {type(values).__name__}, not a table of keys with values")
     return values
@@ -213,7 +213,9 @@ def build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     known: dict[str, Field[Any]] = {item.name: item for item in fields(kind) if item.init}  # type: ignore[arg-type]
     for key in values:
         if key not in known:
-            raise ConfigError(f"{where}: {shown_path(key)}: unknown key{checks.nearest(key, known)}{_unit(key)}")
+            raise ConfigError(
+                f"{where}: {shown_name(key)}: unknown key{checks.nearest(key, known)}{_unit(key)}"
+            )
     missing = [
         name
         for name, item in known.items()

@@ -16,6 +16,8 @@ class BlockPool:
     A block is in the free order if and only if nobody refers to it. A free block that has a key is cached: it
     counts as free, can still be hit, and loses its key when it is taken. On release, blocks without a key go
     to the front of the free order and blocks with one to the back, in the order in which they are released.
+    So those that nobody has used yet stay together in the middle, and a number stands for all of them: the
+    pool takes memory for the blocks in use alone.
 
     Parameters
     ----------
@@ -41,27 +43,29 @@ class BlockPool:
     def __init__(self, n_blocks: int) -> None:
         checks.integer(n_blocks=n_blocks)
         self.n_blocks = n_blocks
-        self._free: OrderedDict[int, None] = OrderedDict.fromkeys(range(n_blocks))
-        self._refs = [0] * n_blocks
+        self._front: OrderedDict[int, None] = OrderedDict()  # free, and returned without a key
+        self._unused = 0  # from this number on no block was ever taken
+        self._back: OrderedDict[int, None] = OrderedDict()  # free, and returned with a key
+        self._refs: dict[int, int] = {}
         self._key_of: dict[int, int] = {}
         self._holders: dict[int, dict[int, None]] = {}  # key -> its copies, oldest first
 
     @property
     def n_free(self) -> int:
         """Blocks that nobody refers to, cached ones included."""
-        return len(self._free)
+        return len(self._front) + self.n_blocks - self._unused + len(self._back)
 
     def refs(self, block: int) -> int:
         """How many owners ``block`` has."""
-        return self._refs[block]
+        return self._refs.get(block, 0)
 
     def all_refs(self) -> dict[int, int]:
         """Owners of every block that has one."""
-        return {block: count for block, count in enumerate(self._refs) if count}
+        return dict(sorted(self._refs.items()))
 
     def free_order(self) -> list[int]:
         """Free blocks, the next to be taken first."""
-        return list(self._free)
+        return [*self._front, *range(self._unused, self.n_blocks), *self._back]
 
     def match(self, keys: Iterable[int]) -> list[int]:
         """Blocks that hold the longest prefix of ``keys``; of several copies the one published first."""
@@ -75,7 +79,11 @@ class BlockPool:
 
     def take(self, n: int, evicted: list[int] | None = None) -> list[int]:
         """The first ``n`` free blocks, now with one owner each; those that lose a key join ``evicted``."""
-        taken = [self._free.popitem(last=False)[0] for _ in range(n)]
+        taken = [self._front.popitem(last=False)[0] for _ in range(min(n, len(self._front)))]
+        fresh = range(self._unused, min(self._unused + n - len(taken), self.n_blocks))
+        self._unused += len(fresh)
+        taken += fresh
+        taken += [self._back.popitem(last=False)[0] for _ in range(n - len(taken))]
         for block in taken:
             self._refs[block] = 1
             if block in self._key_of:
@@ -87,9 +95,9 @@ class BlockPool:
     def share(self, blocks: Iterable[int]) -> None:
         """One more owner for each of ``blocks``; free ones leave the free order and keep their key."""
         for block in blocks:
-            if self._refs[block] == 0:
-                del self._free[block]
-            self._refs[block] += 1
+            if block not in self._refs:
+                self._leave_free_order(block)
+            self._refs[block] = self.refs(block) + 1
 
     def release(self, blocks: Sequence[int]) -> None:
         """One owner less for each of ``blocks``, in this order (a table is released from its tail)."""
@@ -98,13 +106,20 @@ class BlockPool:
             self._refs[block] -= 1
             if self._refs[block]:
                 continue
+            del self._refs[block]
             if block in self._key_of:
-                self._free[block] = None
+                self._back[block] = None
             else:
                 front.append(block)
         for block in reversed(front):
-            self._free[block] = None
-            self._free.move_to_end(block, last=False)
+            self._front[block] = None
+            self._front.move_to_end(block, last=False)
+
+    def _leave_free_order(self, block: int) -> None:
+        if block >= self._unused:  # the ones before it keep their place, behind what came back
+            self._front.update(dict.fromkeys(range(self._unused, block + 1)))
+            self._unused = block + 1
+        del (self._front if block in self._front else self._back)[block]
 
     def publish(self, block: int, *, key: int) -> None:
         """Let ``block`` be found under ``key``; copies under the same key stay side by side."""

@@ -28,6 +28,13 @@ _WORDS = (
     "in_batch",
 )
 
+_PARTS = {
+    "composition": ("whole_prompts", "fill"),
+    "admission": ("reserves", "tokens"),
+    "victim": ("whole_batch", "choose"),
+    "shed": ("action", "is_late"),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
@@ -57,7 +64,7 @@ class Policy:
     Raises
     ------
     ConfigError
-        If a number is out of its range or a word is unknown.
+        If a number is out of its range, a word is unknown, or a piece lacks what makes it one.
 
     Examples
     --------
@@ -94,10 +101,21 @@ class Policy:
             raise ConfigError(f"watermark_frac: {self.watermark_frac:g} must be below 1")
         for word in _WORDS:
             checks.one_of(word, getattr(self, word), CHOICES[word])
+        checks.text("name", self.name)
+        if not isinstance(self.needs_oracle, bool):
+            raise ConfigError(f"needs_oracle: {checks.shown(self.needs_oracle)} must be true or false")
         if not isinstance(self.ordering, DynamicOrdering) and not hasattr(self.ordering, "key"):
             raise ConfigError(
-                f"ordering: {self.ordering!r} has neither 'key' nor 'arrange'; an ordering needs one of them"
+                f"ordering: {checks.shown(self.ordering)} has neither 'key' nor 'arrange'; an ordering needs "
+                "one of them"
             )
+        for piece, parts in _PARTS.items():
+            for part in parts:
+                if not hasattr(getattr(self, piece), part):
+                    given = checks.shown(getattr(self, piece))
+                    raise ConfigError(
+                        f"{piece}: {given} has no {part!r}; every {piece} needs {' and '.join(parts)}"
+                    )
 
     def watermark_blocks(self, n_blocks: int) -> int:
         """Blocks of a pool of ``n_blocks`` that stay free when admitting."""

@@ -65,6 +65,27 @@ def test_missing_keys_have_their_defaults(tmp_path):
         ({"expect": {"requests": {"A": {"tttf": 1.0}}}}, "unknown key 'tttf' (did you mean 'ttft'?)"),
         ({"expect": {"iterations": [{"strat": 0}]}}, "unknown key 'strat' (did you mean 'start'?)"),
         ({"expect": {"iterations": []}}, "iterations: expected 0, got 1"),
+        ({"expect": {"iterations": 3}}, "expect.iterations: 3 is not a list"),
+        (
+            {"expect": {"iterations": [{"start": "soon"}]}},
+            "iterations[0].start: 'soon' is not a finite number",
+        ),
+        ({"expect": {"events": None}}, "expect.events: None is not a list"),
+        ({"expect": {"events": [{"t": []}]}}, "events[0].t: [] is not a finite number"),
+        (
+            {"expect": {"iterations": [{"finished": ["A"], "free_blocks_end": {"a": 1}}]}},
+            "iterations[0].free_blocks_end: expected {'a': 1}, got 64",
+        ),
+        ({"config": {"num_blocks": 10**12}}, "num_blocks: 1000000000000 is too large; at most 1,000,000"),
+        ({"config": {"block_size": 10**30}}, "config.block_size: 1e+30 is too large; at most 1,000,000"),
+        (
+            {"requests": [{**ENGINE["requests"][0], "output_len": 10**12}]},
+            "requests[0].output_len: 1000000000000 is too large; at most 1,000,000",
+        ),
+        (
+            {"requests": [{**ENGINE["requests"][0], "arrival": 10**400}]},
+            "requests[0].arrival: 1e+400 is not a finite number",
+        ),
         ({"config": {"num_blocks": 1, "block_size": 4}}, "request 0 waits for ever: 2 blocks are needed"),
     ],
 )
@@ -78,10 +99,10 @@ def test_a_bad_case_is_one_line_that_names_the_fault(change, message, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not valid JSON"),
+        ("", "is empty"),
         ("{", "not valid JSON"),
         ("[1, 2]", "is not a table"),
-        (b"\xff\xfe\x00", "not valid JSON"),
+        (b"\xff\xfe\x00", "not a text file"),
         ("[" * 100_000, "not valid JSON"),
     ],
 )
@@ -101,6 +122,8 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path):
         ([{"sq": [0, 5]}], "unknown 'sq' (did you mean 'seq'?)"),
         ([{"seq": [0]}], "is not a list of whole numbers of the right length"),
         ([{"seq": [0, -1]}], "is not a list of whole numbers of the right length"),
+        ([{"rep": [0, 10**12]}], "prompt.rep: 1000000000000 is too large; at most 1,000,000"),
+        ([{"seq": [0, 900_000]}, {"seq": [0, 200_000]}], "prompt.seq: 200000 is too large; at most 100,000"),
         ([{"tokens": [1.5]}], "is not a list of whole numbers of the right length"),
     ],
 )
@@ -116,6 +139,11 @@ def test_a_bad_token_sequence_is_named(segments, message, tmp_path):
         ({"op": "free", "id": "Z"}, "'Z' has no blocks"),
         ({"op": "free", "id": "A", "tokens": []}, "unknown key 'tokens'"),
         ({"op": "free", "id": "A", "expect": {"fre": 1}}, "unknown key 'fre' (did you mean 'free'?)"),
+        (
+            {"op": "append", "id": "A", "tokens": [{"rep": [0, 10**6]}]},
+            "1000020 is too large; at most 1,000,000",
+        ),
+        ({"op": "refs", "expect": {"refs": 3}}, "expect.refs: 3 is not a table"),
         ({"op": "alloc", "id": "A", "tokens": [{"seq": [0, 1]}]}, "'A' has blocks already"),
     ],
 )
@@ -148,6 +176,38 @@ def test_a_bad_formula_case_is_named(change, message, tmp_path):
     case = {"kind": "calc", "function": "prefill_iterations", "input": given, "expect": {"iterations": 2}}
     assert outcome(tmp_path, case) == "X ... passed"
     assert message in outcome(tmp_path, {**case, **change})
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "message"),
+    [
+        (
+            "arrival_schedule",
+            {"requests": 1, "rate": 1.0, "draws": ["a"]},
+            "input.draws.0: 'a' is not a finite",
+        ),
+        (
+            "arrival_schedule",
+            {"requests": 1, "rate": 10**400, "draws": [1]},
+            "input.rate: 1e+400 is not a finite",
+        ),
+        (
+            "kv_capacity",
+            {"block_size": 1, "num_blocks": 9, "max_model_len": 9, "prompt": 1e308, "output": 1e308},
+            "input: inf tokens are too many to compute with",
+        ),
+    ],
+)
+def test_numbers_that_no_formula_takes_are_a_failure_and_not_a_crash(function, given, message, tmp_path):
+    case = {"kind": "calc", "function": function, "input": given, "expect": {}}
+    assert message in outcome(tmp_path, case)
+
+
+def test_a_latency_beyond_all_sense_is_a_difference_and_not_a_crash(tmp_path):
+    rows = [{"id": "a", "send": 0.0, "chunk_times": [-1e308, 1e308]}]
+    given = {"requests": rows, "duration": 1.0}
+    case = {"kind": "metrics", "definition": "vllm_bench", "input": given, "expect": {"completed": 2}}
+    assert "expected 2, got 1" in outcome(tmp_path, case)
 
 
 def test_aiperf_leaves_failed_requests_out_of_rates_and_goodput(tmp_path):

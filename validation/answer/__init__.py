@@ -6,6 +6,7 @@ from .ask import compare, replay, run, sweep
 from .differences import Difference, differences
 from .kept import Kept, NothingKept, kept_in
 from .point import Point, Run, requests_of
+from .probe import find_rates
 from .study import Study
 from .workers import Workers
 
@@ -19,6 +20,7 @@ __all__ = [
     "Workers",
     "compare",
     "differences",
+    "find_rates",
     "kept_in",
     "replay",
     "requests_of",

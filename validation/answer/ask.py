@@ -107,6 +107,7 @@ def sweep(
 
 def replay(
     scenario: Scenario,
+    schedulers: Sequence[str],
     speeds: Sequence[float],
     *,
     study: Study = _STUDY,
@@ -114,8 +115,9 @@ def replay(
     progress: Progress | None = None,
     kept: Keeping = _NOTHING,
 ) -> list[Run]:
-    """The trace of a scenario at each speed, one run each; parameters as in `run`."""
-    return _all([replace(scenario, speed=speed) for speed in speeds], study, executor, progress, kept)
+    """The trace of a scenario under each scheduler at each speed, one run each; parameters as in `run`."""
+    scenarios = [replace(scenario, scheduler=name, speed=speed) for name in schedulers for speed in speeds]
+    return _all(scenarios, study, executor, progress, kept)
 
 
 def _all(

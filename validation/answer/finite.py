@@ -19,13 +19,15 @@ __all__ = ["combine_finite", "put_in", "seen"]
 _TOTALS = ("n_requests", "n_finished", "n_shed", "n_rejected", "n_unfinished", "n_preemptions")
 _LARGEST = ("max_itl_s", "peak_kv_frac")
 _MEANS = ("makespan_s", "busy_frac", "mean_running", "mean_waiting", "mean_kv_frac", "recomputed_frac")
+_WAITS = ("waits_for_slots_frac", "waits_for_budget_frac", "waits_for_memory_frac")  # None where unknown
 
 
 def combine_finite(replications: Sequence[Replication], level: float) -> RunResult:
     """Numbers of a finite run: mean over replications with a t-interval; no steady state is claimed.
 
     The share of good requests is that of all requests together, with Wilson's limits, whose width is never
-    zero. One replication has no limits.
+    zero (without series of single requests it is treated like the other numbers). One replication has no
+    limits.
 
     Parameters
     ----------
@@ -40,10 +42,11 @@ def combine_finite(replications: Sequence[Replication], level: float) -> RunResu
     numbers: dict[str, Any] = {name: sum(getattr(one, name) for one in results) for name in _TOTALS}
     numbers |= {name: _largest(results, name) for name in _LARGEST}
     numbers |= {name: float(np.mean(seen(results, name))) for name in _MEANS}
+    numbers |= {name: float(np.mean(known)) for name in _WAITS if (known := seen(results, name))}
     whole = replace(results[0], n_replications=len(results), level=level, **numbers)
     for name in ESTIMATED:
         values = seen(results, name)
-        if name == "goodput_frac":
+        if name == "goodput_frac" and all("good" in one.series for one in replications):
             whole = put_in(whole, name, _share(replications, level))
         elif len(values) >= 2:
             whole = put_in(whole, name, replication_interval(values, level=level))

@@ -17,8 +17,8 @@ from qtheory.system.scenario import Scenario
 from qtheory.system.workload import DayArrivals, ProfileArrivals, Workload
 from qtheory.system.workload.from_scenario import workload_of
 from qtheory.system.workload.request import Requests
-from sim.engine import simulate, why_stepwise
-from sim.policies import make_policy
+from sim.engine import measure, simulate, why_stepwise
+from sim.policies import Policy, make_policy
 from sim.record import Records
 from sim.replica import Replica
 from sim.statistics import seeds
@@ -178,7 +178,7 @@ def replicate(point: Point, index: int, study: Study) -> Replication:
     ServingError
         If the scenario cannot be simulated.
     """
-    spec, workload, scenario = point.replica, point.workload, point.scenario
+    spec, scenario = point.replica, point.scenario
     policy = make_policy(spec.scheduler)
     replica = Replica(
         step_time=spec.step_time,
@@ -186,26 +186,25 @@ def replicate(point: Point, index: int, study: Study) -> Replication:
         block_tokens=spec.block_tokens,
         max_model_len_tokens=spec.max_model_len_tokens,
     )
-    requests = requests_of(workload, scenario.seed, index)
-    records = simulate(
-        requests,
-        policy,
-        replica,
-        client_cap=workload.client_cap,
-        think_s=workload.think_s,
-        until_s=scenario.stop_s if scenario.stop_s is not None else math.inf,
-    )
+    requests = requests_of(point.workload, scenario.seed, index)
+    about: dict[str, Any] = {
+        "scheduler": scenario.scheduler,
+        "rate_rps": point.workload.offered_rps,
+        "budget_tokens": spec.budget_tokens,
+        "speed": scenario.speed if scenario.trace is not None else None,
+        "provenance": Provenance(scenario=scenario.changed(), seed=scenario.seed),
+    }
+    run = _Setting(requests=requests, policy=policy, replica=replica, point=point)
+    if study.lean:
+        return Replication(result=run.lean(about), series={}, stepwise=None, records=None)
+    records = simulate(requests, policy, replica, **run.client())
     result = summarize(
         records,
-        workload.slo,
-        scheduler=scenario.scheduler,
-        rate_rps=workload.offered_rps,
-        budget_tokens=spec.budget_tokens,
+        point.workload.slo,
         policy=policy,
         peak=spec.roofline,
         n_windows=study.n_windows if index == 0 else 0,
-        speed=scenario.speed if scenario.trace is not None else None,
-        provenance=Provenance(scenario=scenario.changed(), seed=scenario.seed),
+        **about,
     )
     return Replication(
         result=result,
@@ -213,6 +212,33 @@ def replicate(point: Point, index: int, study: Study) -> Replication:
         stepwise=why_stepwise(requests, policy, replica),
         records=records if study.keep_records else None,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Setting:
+    """What an engine is given for one run."""
+
+    requests: Requests
+    policy: Policy
+    replica: Replica
+    point: Point
+
+    def client(self) -> dict[str, Any]:
+        workload, stop_s = self.point.workload, self.point.scenario.stop_s
+        until_s = math.inf if stop_s is None else stop_s
+        return {"client_cap": workload.client_cap, "think_s": workload.think_s, "until_s": until_s}
+
+    def lean(self, about: dict[str, Any]) -> RunResult:
+        """Numbers of a run of which nothing is kept but sums and histograms."""
+        numbers = measure(
+            self.requests,
+            self.policy,
+            self.replica,
+            self.point.workload.slo,
+            peak=self.point.replica.roofline,
+            **self.client(),
+        )
+        return RunResult(**about | numbers)
 
 
 def _series(records: Records, point: Point, study: Study) -> dict[str, NDArray[Any]]:

@@ -6,31 +6,44 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ApproximationWarning, ConfigError
-from qtheory.report import save_figure, warnings_of
+from qtheory.report import run_text, save_figure, table, warnings_of
 from qtheory.system.scheduler import SchedulerSpec
 
 from .emit import Answer, emit
 from .heading import at_rate, heading, limits_text
 from .options import RunOutput
 from .records import write_records
+from .resolved import about_system, load_name, resolved
 from .study import tells_what_is_kept
 from .values import reader, word_list
 
 if TYPE_CHECKING:
     from validation.answer import Run
 
-__all__ = ["Schedulers", "Windows", "emit_runs", "scheduler_list", "title", "windows_of"]
+__all__ = [
+    "DEFAULT_SCHEDULERS",
+    "Schedulers",
+    "Windows",
+    "emit_runs",
+    "scheduler_list",
+    "title",
+    "windows_of",
+    "with_windows",
+]
 
-_PLOT_WINDOWS = 200
+DEFAULT_SCHEDULERS = "fcfs,chunked"
+
+_PLOT_WINDOWS, _MOST_WINDOWS = 200, 10_000
 _SCHEDULERS = Parameter(
     name="--schedulers",
-    help="schedulers, separated by commas",
+    help="schedulers, separated by commas [fcfs,chunked]",
     converter=reader("", str),
     n_tokens=1,
     metavar="NAMES",
@@ -43,7 +56,7 @@ _WINDOWS = Parameter(
     n_tokens=1,
     metavar="N",
 )
-Schedulers = Annotated[str, _SCHEDULERS]
+Schedulers = Annotated[str | None, _SCHEDULERS]
 Windows = Annotated[int | None, _WINDOWS]
 
 
@@ -72,7 +85,7 @@ def windows_of(windows: int | None, output: RunOutput) -> int:
     Raises
     ------
     ConfigError
-        If the number is below zero.
+        If the number is below zero or above 10,000.
 
     Examples
     --------
@@ -82,14 +95,32 @@ def windows_of(windows: int | None, output: RunOutput) -> int:
     if windows is None:
         return _PLOT_WINDOWS if output.plot is not None else 0
     checks.at_least(0, windows=windows)
+    if windows > _MOST_WINDOWS:
+        raise ConfigError(f"windows: {windows} is too many; at most {_MOST_WINDOWS:,}")
     return windows
+
+
+def with_windows(run: Run, windows: int | None) -> str:
+    """A run as text, and the windows of its timeline as a table if they were asked for.
+
+    Parameters
+    ----------
+    run : Run
+    windows : int or None
+        As given on the command line.
+    """
+    blocks = [run_text(run.result.row())]
+    if windows:
+        blocks.append(f"Averages over windows of the first run\n{table(run.result.timeline)}")
+    return "\n\n".join(blocks)
 
 
 def title(runs: Sequence[Run]) -> str:
     """Two lines above a figure: what was simulated, and what a good request is."""
     run = runs[0]
-    who = f"{run.result.scheduler}: " if len(runs) == 1 else ""
-    load = f"{run.scenario.trace or run.scenario.workload}{at_rate(runs)}"
+    names = {each.result.scheduler for each in runs}
+    who = f"{run.result.scheduler}: " if len(names) == 1 else ""
+    load = f"{PurePath(load_name(run)).name if run.scenario.trace else load_name(run)}{at_rate(runs)}"
     good = limits_text(run.workload.slo).replace("<=", "\u2264")
     return f"{who}{run.replica.model.name} on {run.replica.hardware.name}, {load}\ngood request: {good}"
 
@@ -124,6 +155,8 @@ def _in_words(value: Any) -> Any:
     """Infinity as a word, so that JSON keeps it: a limit of ``inf`` is not one that was never given."""
     if isinstance(value, dict):
         return {key: _in_words(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_in_words(item) for item in value]
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
@@ -167,8 +200,9 @@ def emit_runs(
     answer = Answer(
         rows=rows,
         text=f"{heading(runs)}\n\n{text}",
-        provenance=_in_words(asdict(runs[0].result.provenance)),
+        provenance=_in_words(asdict(runs[0].result.provenance) | {"resolved": resolved(runs)}),
         more=more or {},
+        lead=about_system(runs[0]),
     )
     files = {
         "--plot": lambda path: save_figure(draw(), path),

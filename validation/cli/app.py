@@ -60,13 +60,27 @@ def _notes(tokens: Sequence[str]) -> Iterator[None]:
 
 def _say(message: str) -> None:
     """One line on the error output, whatever the message holds."""
-    print(f"sched-sim: {' '.join(message.split())}", file=sys.stderr)
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):  # full or closed: there is no place left to say anything
+            print(f"sched-sim: {' '.join(message.split())}", file=sys.stderr, flush=True)
 
 
 def _drop_pipe() -> None:
-    """Nobody reads any more; keep the interpreter from complaining about it at its end."""
-    with contextlib.suppress(OSError):
+    """Nobody takes any more; keep the interpreter from complaining about it at its end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _limit_of_the_machine(error: Exception) -> str:
+    """One line for what is no bug and no word of the caller's either, but too much for this machine."""
+    if isinstance(error, MemoryError):
+        return "out of memory; a shorter run, fewer --jobs or fewer --windows need less"
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply"
+    if isinstance(error, OverflowError):
+        return f"a number is too large to calculate with ({error})"
+    where = getattr(error, "filename", None) or "standard output"
+    return f"{where}: cannot be used ({getattr(error, 'strerror', None) or error})"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,7 +94,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done; 1 a claim failed; 2 bad input, told in one line on the error output; 130 interrupted.
+        0 done; 1 a claim failed; 2 bad input, or too much for this machine, told in one line on the error
+        output; 70 a bug; 130 interrupted; 141 the reader of the output is gone.
 
     Examples
     --------
@@ -92,7 +107,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with _notes(tokens):
             status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except ServingError as error:
         from .options import spell_as_flags
 
@@ -109,6 +125,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         _say(str(stop) or "interrupted")
         return INTERRUPTED
+    except SystemExit as stop:  # how the help ends where nobody reads it to its end
+        return CLOSED_PIPE if stop.code == 1 else DONE
+    except (MemoryError, RecursionError, OverflowError, OSError) as error:
+        _drop_pipe()
+        _say(_limit_of_the_machine(error))
+        return BAD_INPUT
     except Exception:
         traceback.print_exc()
         return BUG

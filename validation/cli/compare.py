@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from .answers import Schedulers, emit_runs, scheduler_list, title
+from .answers import DEFAULT_SCHEDULERS, Schedulers, emit_runs, scheduler_list, title
 from .options import RUN_OUTPUT, Given, RunOutput, scenario_flags
 from .study import STUDY, StudyFlags, simulated
 
@@ -21,7 +22,7 @@ __all__ = ["compare"]
 
 def compare(
     *,
-    schedulers: Schedulers = "fcfs,chunked",
+    schedulers: Schedulers = None,
     flags: Annotated[CompareFlags, Parameter(name="*")] = _NO_FLAGS,
     study: StudyFlags = STUDY,
     output: RunOutput = RUN_OUTPUT,
@@ -34,7 +35,13 @@ def compare(
     from qtheory.report import comparison_text, draw_comparison
     from validation import answer  # slow to import, so only here
 
-    names, scenario = scheduler_list(schedulers), flags.load()
+    names, scenario = scheduler_list(schedulers or DEFAULT_SCHEDULERS), flags.load_for(output)
+    own = flags.in_file().get("scheduler")
+    if schedulers is None and own is not None and own not in names:
+        warnings.warn(
+            f"scheduler = {own!r} of the scenario file is not compared; name it in --schedulers",
+            stacklevel=2,
+        )
     runs = simulated(answer.compare, scenario, names, study=study.study(output), output=output)
     rows = [run.result.row() for run in runs]
     apart = [found.row() for found in answer.differences(runs, level=study.level)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qtheory.basics.errors import ConfigError
 from qtheory.system.results import SCHEMA
 
 from .files import Writer, write_all
@@ -36,12 +37,15 @@ class Answer:
         Version, scenario and seed.
     more : mapping
         Further entries of the JSON form, such as a summary.
+    lead : mapping
+        Leading columns of the CSV form, the same in every row.
     """
 
     rows: Sequence[Mapping[str, Any]]
     text: str
     provenance: Mapping[str, Any] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
+    lead: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _plain(value: Any) -> Any:
@@ -102,8 +106,9 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 def _shown(answer: Answer, form: str) -> str:
     forms: dict[str, Callable[[], str]] = {
         "json": lambda: as_json(answer),
-        "csv": lambda: as_csv(answer.rows),
+        "csv": lambda: as_csv([{**answer.lead, **row} for row in answer.rows]),
         "table": lambda: answer.text,
+        "toml": lambda: answer.text,
     }
     return forms[form]() + "\n"
 
@@ -128,7 +133,19 @@ def emit(answer: Answer, output: Output, files: Mapping[str, Writer] | None = No
     def write(path: Path) -> None:
         path.write_text(text, encoding="utf-8")
 
-    writers = {"--out": write, **(files or {})}
-    write_all({path: writers[flag] for flag, path in output.targets().items()})
+    write_all(output.targets(), {"--out": write, **(files or {})}, force=output.force)
     if output.out is None:
+        _print(text)
+
+
+def _print(text: str) -> None:
+    if sys.stdout is None:
+        raise ConfigError("standard output: is closed; give --out FILE")
+    try:
         sys.stdout.write(text)
+        sys.stdout.flush()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"standard output: takes no {text[error.start]!r} (its encoding is {sys.stdout.encoding}); "
+            "set PYTHONIOENCODING=utf-8, or give --out FILE"
+        ) from None

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from qtheory.report import human, pairs
 from qtheory.system.slo import Slo
 
+from .resolved import load_name
+
 if TYPE_CHECKING:
     from validation.answer import Run
 
@@ -85,7 +87,7 @@ def _load(runs: Sequence[Run]) -> str:
     many += " in all" if any(run.result.n_replications > 1 for run in runs) else ""
     if scenario.trace is not None:
         return f"trace {scenario.trace}{at_rate(runs)}, {many}"
-    return f"{scenario.workload}, {scenario.arrivals}{at_rate(runs)}, {many}"
+    return f"{load_name(runs[0])}, {scenario.arrivals}{at_rate(runs)}, {many}"
 
 
 def _replications(runs: Sequence[Run]) -> str:

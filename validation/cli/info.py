@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
@@ -15,7 +16,9 @@ from qtheory.basics.errors import ConfigError
 from qtheory.system.specfile import read_mapping
 
 from .emit import Answer, emit
-from .options import OUTPUT, Given, Output, scenario_flags
+from .files import spare_inputs
+from .options import INFO_OUTPUT, Given, InfoOutput, scenario_flags
+from .toml import as_toml
 from .values import reader
 
 __all__ = ["info"]
@@ -55,21 +58,28 @@ def info(
     /,
     *,
     flags: Annotated[SystemFlags, Parameter(name="*")] = _NO_FLAGS,
-    output: Output = OUTPUT,
+    output: InfoOutput = INFO_OUTPUT,
 ) -> None:
     """Show presets, what they hold and where it is from, and what follows for a system.
 
     Without a name or flags all presets are listed; with flags such as ``--hardware`` and ``--model`` the
-    weights, KV memory and step times of that system are shown.
+    weights, KV memory and step times of that system are shown. ``--format toml`` writes a hardware or model
+    preset as a file that can be changed and given to ``--hardware`` or ``--model``.
     """
     output.check()
+    if output.format == "toml":
+        spare_inputs(output.targets(), [name or ""])
+        emit(_as_file(name, given=flags != _NO_FLAGS), output)
+        return
     if name is not None:
         if flags != _NO_FLAGS:
             raise ConfigError(
                 f"{name}: a name and flags of a system cannot be combined; use --hardware, --model"
             )
+        spare_inputs(output.targets(), [name])
         emit(_preset(name), output)
     elif flags != _NO_FLAGS:
+        flags.load_for(output)
         emit(_system(flags), output)
     else:
         emit(_listing(), output)
@@ -135,12 +145,52 @@ def _names() -> dict[str, list[str]]:
     }
 
 
+def _forms() -> dict[str, dict[str, str]]:
+    """How arrivals and laws of lengths are written, by kind and name."""
+    from qtheory.laws import LAW_FORMS
+    from qtheory.system.workload import ARRIVAL_FORMS
+
+    laws = {name: " or ".join(forms) for name, forms in LAW_FORMS.items()}
+    return {"arrivals": dict(ARRIVAL_FORMS), "law": laws}
+
+
 def _listing() -> Answer:
-    """All presets, a line a kind for people and a row a preset for programs."""
-    names = _names()
+    """All presets and forms: a line a kind or form for people and a row each for programs."""
+    names, forms = _names(), _forms()
     rows = [{"kind": kind, "name": name} for kind, known in names.items() for name in known]
-    blocks = (f"{kind}\n{fill(', '.join(known), width=100, **_INDENT)}" for kind, known in names.items())
-    return Answer(rows=rows, text="\n".join([*blocks, "", "sched-sim info NAME shows one of them"]))
+    rows += [
+        {"kind": kind, "name": name, "form": form}
+        for kind, known in forms.items()
+        for name, form in known.items()
+    ]
+    blocks = [f"{kind}\n{fill(', '.join(known), width=100, **_INDENT)}" for kind, known in names.items()]
+    said = {"arrivals": "arrivals (--arrivals)", "law": "law (--prompt, --output)"}
+    blocks += ["\n  ".join([said[kind], *known.values()]) for kind, known in forms.items()]
+    text = "\n".join([*blocks, "", "sched-sim info NAME shows one of the presets"])
+    return Answer(rows=rows, text=text, provenance=_provenance())
+
+
+def _provenance(flags: Given | None = None) -> dict[str, Any]:
+    """Version, and the scenario that the flags of a system make."""
+    from qtheory.system.provenance import Provenance
+
+    scenario = {} if flags is None else flags.load().changed()
+    return asdict(Provenance(scenario=scenario))
+
+
+def _as_file(name: str | None, *, given: bool) -> Answer:
+    """A hardware or model preset as the text of a file that describes the same."""
+    from qtheory.system.hardware import find_hardware
+    from qtheory.system.models import find_model
+
+    if name is None or given:
+        raise ConfigError("--format: toml is for one hardware or model preset, as in info h100 --format toml")
+    finders: dict[str, Callable[[str], Any]] = {"hardware": find_hardware, "model": find_model}
+    kinds = [row["kind"] for row in _preset(name).rows if row["kind"] in finders]
+    if not kinds:
+        raise ConfigError(f"--format: {name} cannot be written as toml; only hardware and models can")
+    text = "\n\n".join(as_toml(finders[kind](name)) for kind in kinds)
+    return Answer(rows=[], text=text)
 
 
 def _preset(name: str) -> Answer:
@@ -164,7 +214,7 @@ def _preset(name: str) -> Answer:
         raise ConfigError(
             f"{name}: unknown preset{checks.nearest(name, known)}; sched-sim info lists them all"
         )
-    return Answer(rows=rows, text="\n\n".join(pairs(row) for row in rows))
+    return Answer(rows=rows, text="\n\n".join(pairs(row) for row in rows), provenance=_provenance())
 
 
 def _read_aloud(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,4 +253,4 @@ def _system(flags: Given) -> Answer:
         more["guide"] = guide_rows(spec.step_time)
         claims = table([_read_aloud(claim) for claim in more["guide"]])
         text.append(f"Claims of the learning guide for this card (it names no model)\n{claims}")
-    return Answer(rows=[row], text="\n\n".join(text), more=more)
+    return Answer(rows=[row], text="\n\n".join(text), provenance=_provenance(flags), more=more)

@@ -11,17 +11,21 @@ from typing import Annotated, Any, get_args, get_type_hints
 from cyclopts import Group, Parameter
 
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.files import shown_name
 from qtheory.report import check_figure_path
 from qtheory.system.config import load_scenario
 from qtheory.system.scenario import Scenario
+from qtheory.system.specfile import read_mapping
 
-from .files import check_targets
-from .values import choice, reader
+from .files import check_targets, spare_inputs, stat_of
+from .values import choice, file_name, reader
 
 __all__ = [
+    "INFO_OUTPUT",
     "OUTPUT",
     "RUN_OUTPUT",
     "Given",
+    "InfoOutput",
     "Output",
     "RunOutput",
     "flag_of",
@@ -60,6 +64,19 @@ class Given:
         path = given.pop("scenario", None)
         chosen = {name: value for name, value in (given | overrides).items() if value is not None}
         return load_scenario(path, chosen)
+
+    def load_for(self, output: Output, **overrides: Any) -> Scenario:
+        """The same, if no file that is read for it is one that ``output`` writes."""
+        scenario = self.load(**overrides)
+        values = [getattr(scenario, item.name) for item in fields(scenario)]
+        texts = [value for value in (getattr(self, "scenario", None), *values) if isinstance(value, str)]
+        spare_inputs(output.targets(), texts)
+        return scenario
+
+    def in_file(self) -> dict[str, Any]:
+        """What the file of ``--scenario`` says; nothing without one."""
+        path = getattr(self, "scenario", None)
+        return {} if path is None else dict(read_mapping(path))
 
 
 def _metavar(name: str, kind: type) -> str:
@@ -144,7 +161,7 @@ def _file(flag: str, text: str) -> Parameter:
         name=flag,
         help=text,
         group=_OUTPUT,
-        converter=reader("", str),
+        converter=file_name,
         n_tokens=1,
         negative=(),
         metavar="FILE",
@@ -155,14 +172,19 @@ def _switch(names: str | list[str], text: str) -> Parameter:
     return Parameter(name=names, help=text, group=_OUTPUT, negative=(), show_default=False)
 
 
-_FORMAT = Parameter(
-    help="table (for people), json or csv (for programs: plain names with units) [table]",
-    group=_OUTPUT,
-    converter=choice("table", "json", "csv"),
-    metavar="FORM",
-    n_tokens=1,
-    show_default=False,
-)
+def _format(*forms: str) -> Parameter:
+    first, *others = forms
+    return Parameter(
+        name="--format",
+        help=f"{first} (for people), {', '.join(others)} (for programs: plain names with units) [{first}]",
+        group=_OUTPUT,
+        converter=choice(*forms),
+        metavar="FORM",
+        n_tokens=1,
+        show_default=False,
+    )
+
+
 _OUT = _file("--out", "write the result to this file instead of the terminal")
 _PLOT = _file("--plot", "draw a figure to this file: .png, .svg or .pdf")
 _RECORDS = _file("--records-out", "write one line a request to this CSV file")
@@ -185,7 +207,7 @@ _QUIET = _switch(["--quiet", "-q"], "no progress and no notes on the error outpu
 class Output:
     """Where a result goes and in which form."""
 
-    format: Annotated[str, _FORMAT] = "table"
+    format: Annotated[str, _format("table", "json", "csv")] = "table"
     out: Annotated[str | None, _OUT] = None
     force: Annotated[bool, _FORCE] = False
     quiet: Annotated[bool, _QUIET] = False
@@ -236,11 +258,20 @@ class RunOutput(Output):
             raise ConfigError("--resume: records of requests are not kept; leave out --records-out")
         Output.check(self)
         partial = self.partial()
-        if partial is not None and partial.exists() and not (self.resume or self.force):
+        there = partial is not None and stat_of(partial, f"--out: {shown_name(partial)}") is not None
+        if there and not (self.resume or self.force):
             raise ConfigError(
                 f"--out: {partial}: holds points of an interrupted command; --resume to go on, "
                 "--force to begin again"
             )
 
 
-OUTPUT, RUN_OUTPUT = Output(), RunOutput()
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class InfoOutput(Output):
+    """The same for presets, which can be written as files that describe them."""
+
+    format: Annotated[str, _format("table", "json", "csv", "toml")] = "table"
+
+
+OUTPUT, RUN_OUTPUT, INFO_OUTPUT = Output(), RunOutput(), InfoOutput()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -43,7 +44,7 @@ class Progress:
 
     what: str
     quiet: bool = False
-    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    stream: TextIO | None = field(default_factory=lambda: sys.stderr)
     patience_s: float = 1.0
     _last_s: float = field(default_factory=time.monotonic, init=False)
     _shown: bool = field(default=False, init=False)
@@ -54,20 +55,24 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._shown and self.stream.isatty():
-            self.stream.write("\r\033[K")
-            self.stream.flush()
+        if self._shown and self.stream is not None and self.stream.isatty():
+            self._write("\r\033[K")
 
     def __call__(self, done: int, total: int) -> None:
         """Take note that ``done`` of ``total`` parts are done."""
+        if self.quiet or self.stream is None:
+            return
         terminal = self.stream.isatty()
         self._there = done - 1 if self._there is None else self._there
         wait_s = self.patience_s * (10 if not terminal else 0.1 if self._shown else 1)
         now_s = time.monotonic()
-        if self.quiet or now_s - self._last_s < wait_s:
+        if now_s - self._last_s < wait_s:
             return
         self._last_s, self._shown = now_s, True
         left_s = (now_s - self._began_s) / (done - self._there) * (total - done)
         line = f"{self.what}: {done} of {total}" + (f", about {_about(left_s)} left" if done < total else "")
-        self.stream.write(f"\r\033[K{line}" if terminal else f"{line}\n")
-        self.stream.flush()
+        self._write(f"\r\033[K{line}" if terminal else f"{line}\n")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):  # progress that cannot be told is no reason to stop
+            print(text, end="", file=self.stream, flush=True)

@@ -66,7 +66,7 @@ class StudyFlags:
     precision: Annotated[float | None, _PRECISION] = None
     max_requests: Annotated[int, _MOST] = 2_000_000
 
-    def study(self, output: RunOutput, *, n_windows: int = 0) -> Study:
+    def study(self, output: RunOutput, *, n_windows: int = 0, lean: bool = False) -> Study:
         """The study that these flags describe."""
         from validation.answer import Study  # slow to import, so only here
 
@@ -78,6 +78,7 @@ class StudyFlags:
             max_requests=self.max_requests,
             n_windows=n_windows,
             keep_records=output.records_out is not None,
+            lean=lean,
         )
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from .answers import Windows, emit_runs, title, windows_of
+from qtheory.basics.errors import ConfigError
+
+from .answers import Schedulers, Windows, emit_runs, scheduler_list, title, windows_of, with_windows
 from .options import RUN_OUTPUT, Given, RunOutput, scenario_flags
 from .study import STUDY, simulated
 from .values import number_list, reader
 
 if TYPE_CHECKING:
+    from qtheory.report import Crossing
+    from validation.answer import Run
+
     TraceFlags = Given
 else:
     TraceFlags = scenario_flags(
@@ -20,6 +26,8 @@ else:
 _NO_FLAGS = TraceFlags()
 
 __all__ = ["trace"]
+
+_GOOD_FRAC = 0.9
 
 _FILE = Parameter(
     name="FILE",
@@ -40,30 +48,54 @@ def trace(
     /,
     *,
     speed: Annotated[str, _SPEED] = "1",
+    schedulers: Schedulers = None,
     flags: Annotated[TraceFlags, Parameter(name="*")] = _NO_FLAGS,
     windows: Windows = None,
     output: RunOutput = RUN_OUTPUT,
 ) -> None:
-    """Replay a recorded trace, at one or several speeds, once each.
+    """Replay a recorded trace, at one or several speeds and under one or several schedulers, once each.
 
-    The figure of ``--plot`` shows one speed over time, or goodput against the rate of several.
+    The figure of ``--plot`` shows one run over time, schedulers side by side, or goodput against the speed.
     """
     output.check()
-    from qtheory.report import draw_goodput, draw_timeline, run_text, trace_text
+    from qtheory.report import crossings, trace_text
     from validation import answer  # slow to import, so only here
 
-    speeds, scenario = number_list("--speed", speed), flags.load(trace=file)
+    if schedulers is not None and flags.scheduler is not None:  # type: ignore[attr-defined]
+        raise ConfigError("--schedulers: cannot be combined with --scheduler; give one or the other")
+    speeds, scenario = number_list("--speed", speed), flags.load_for(output, trace=file)
+    names = [scenario.scheduler] if schedulers is None else scheduler_list(schedulers)
     study = STUDY.study(output, n_windows=windows_of(windows, output))
-    runs = simulated(answer.replay, scenario, speeds, study=study, output=output)
+    runs = simulated(answer.replay, scenario, names, speeds, study=study, output=output)
     rows = [run.result.row() for run in runs]
-    one = len(runs) == 1
+    found = crossings(rows, goodput_frac=_GOOD_FRAC, against="speed") if len(speeds) > 1 else {}
     emit_runs(
         runs,
-        run_text(rows[0]) if one else trace_text(rows),
+        with_windows(runs[0], windows) if len(runs) == 1 else trace_text(rows),
         output,
-        draw=lambda: (
-            draw_timeline(runs[0].result.timeline, title=title(runs))[0].figure
-            if one
-            else draw_goodput(rows, title=title(runs)).figure
-        ),
+        draw=lambda: _figure(runs),
+        more={"summary": [_speeds(name, each) for name, each in found.items()]} if found else {},
     )
+
+
+def _speeds(name: str, crossing: Crossing) -> dict[str, Any]:
+    """A crossing under names that say that its numbers are speeds."""
+    return {
+        "scheduler": name,
+        "goodput_frac": crossing.goodput_frac,
+        "speed": crossing.rate_rps,
+        "is_last_speed": crossing.is_last_rate,
+        "low_speed": crossing.low_rps,
+        "high_speed": crossing.high_rps,
+    }
+
+
+def _figure(runs: Sequence[Run]) -> Any:
+    from qtheory.report import draw_comparison, draw_goodput, draw_timeline
+
+    rows, above = [run.result.row() for run in runs], title(runs)
+    if len(runs) == 1:
+        return draw_timeline(runs[0].result.timeline, title=above)[0].figure
+    if len({run.result.speed for run in runs}) == 1:
+        return draw_comparison(rows, title=above)[0].figure
+    return draw_goodput(rows, title=above, goodput_frac=_GOOD_FRAC, against="speed").figure

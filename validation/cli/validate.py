@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from .emit import Answer, emit
+from .files import spare_inputs
 from .options import OUTPUT, Output
 from .values import reader, word_list
 
@@ -34,11 +36,12 @@ def scenarios(
 ) -> int:
     """Run behaviour cases through the simulator: one line a case, then ``N passed, N failed``.
 
-    The exit code is 1 if a case fails.
+    The exit code is 1 if a case fails or its file cannot be read, and 2 if the folder is missing or empty.
     """
     from validation.scenarios import check_scenarios  # slow to import, so only here
 
     output.check()
+    spare_inputs(output.targets(), map(str, Path(folder).glob("*.json")))
     results = check_scenarios(folder, only=None if only is None else word_list("--only", only))
     counts = {"n_passed": results.n_passed, "n_failed": results.n_failed, "n_skipped": results.n_skipped}
     emit(Answer(rows=results.rows(), text=results.text(), more={"summary": counts}), output)

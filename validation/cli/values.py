@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.files import shown_name
 
-__all__ = ["choice", "number_list", "rate_grid", "reader", "word_list"]
+__all__ = ["choice", "file_name", "number_list", "rate_grid", "reader", "word_list"]
 
 _UNITS = {
     "_rps": "requests per second",
@@ -29,10 +30,17 @@ class _Token(Protocol):
 Reader = Callable[[Any, Sequence[_Token]], Any]
 
 
+def _ascii(text: str) -> str:
+    """The text, if a number in it is written with the digits 0 to 9."""
+    if not text.isascii():
+        raise ValueError(text)
+    return text
+
+
 def _whole(text: str, unit: str) -> int:
     try:
-        number = Decimal(text.replace("_", ""))
-    except InvalidOperation:
+        number = Decimal(_ascii(text).replace("_", ""))
+    except (InvalidOperation, ValueError):
         raise ConfigError(f"{text!r} is not a whole number{unit}") from None
     if not number.is_finite() or number != number.to_integral_value() or abs(number) > 10**18:
         raise ConfigError(f"{text!r} is not a whole number{unit}")
@@ -41,7 +49,7 @@ def _whole(text: str, unit: str) -> int:
 
 def _number(text: str, unit: str) -> float:
     try:
-        return float(text)
+        return float(_ascii(text))
     except ValueError:
         raise ConfigError(f"{text!r} is not a number{unit}") from None
 
@@ -49,6 +57,28 @@ def _number(text: str, unit: str) -> float:
 def _text(text: str, unit: str) -> str:
     if not text.strip():
         raise ConfigError(f"{text!r} is empty; give a value, or leave the flag out{unit}")
+    return text
+
+
+def file_name(_: Any, tokens: Sequence[_Token]) -> str:
+    """The word behind a flag, if it can be the name of a file.
+
+    Raises
+    ------
+    ConfigError
+        If it is empty or ends like the name of a folder.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Token
+    >>> file_name(str, [Token(value="runs/")])
+    Traceback (most recent call last):
+        ...
+    qtheory.basics.errors.ConfigError: runs/: is the name of a folder; give that of a file
+    """
+    text = _text(tokens[0].value, "")
+    if text.endswith(("/", "\\", "/.", "/..")) or text in (".", ".."):
+        raise ConfigError(f"{shown_name(text)}: is the name of a folder; give that of a file")
     return text
 
 
@@ -164,7 +194,7 @@ def number_list(flag: str, text: str) -> list[float]:
     numbers = []
     for word in word_list(flag, text):
         try:
-            number = float(word)
+            number = float(_ascii(word))
         except ValueError:
             raise ConfigError(f"{flag}: {word!r} is not a number; as in 2,4,8") from None
         checks.positive(**{flag: number})
@@ -177,7 +207,7 @@ def number_list(flag: str, text: str) -> list[float]:
 def rate_grid(
     rates: str | None, min_rate: float | None, max_rate: float | None, step: float | None
 ) -> list[float]:
-    """Rates to try: a list, or from the least in equal steps up to the largest.
+    """Rates to try: a list, or from the least in equal steps up to the largest; empty if nothing is given.
 
     Parameters
     ----------
@@ -189,7 +219,7 @@ def rate_grid(
     Raises
     ------
     ConfigError
-        If both or neither are given, or the numbers make no grid.
+        If both are given, or the numbers make no grid.
 
     Examples
     --------
@@ -201,14 +231,20 @@ def rate_grid(
     if rates is not None:
         if given:
             raise ConfigError(f"--rates: cannot be combined with {given[0]}; give one or the other")
-        return number_list("--rates", rates)
+        listed = number_list("--rates", rates)
+        if len(listed) > _MOST_RATES:
+            raise ConfigError(f"--rates: {len(listed)} rates; at most {_MOST_RATES}")
+        return listed
+    if not given:
+        return []
     missing = [flag for flag, value in grid.items() if value is None]
     if min_rate is None or max_rate is None or step is None:
         raise ConfigError(f"{missing[0]}: missing; give --rates 2,4,8 or --min-rate 2 --max-rate 18 --step 4")
     checks.positive(**{"--min-rate": min_rate, "--max-rate": max_rate, "--step": step})
     if max_rate < min_rate:
         raise ConfigError(f"--max-rate: {max_rate:g} is below --min-rate {min_rate:g}; exchange them")
-    n_steps = math.floor((max_rate - min_rate) / step + 1e-9)
-    if n_steps >= _MOST_RATES:
-        raise ConfigError(f"--step: {step:g} makes {n_steps + 1} rates; at most {_MOST_RATES}")
+    span = (max_rate - min_rate) / step + 1e-9
+    if span >= _MOST_RATES:
+        raise ConfigError(f"--step: {step:g} makes {span + 1:.6g} rates; at most {_MOST_RATES}")
+    n_steps = math.floor(span)
     return [round(float(min_rate) + index * step, 12) for index in range(n_steps + 1)]

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.ranges import at_most
 from sim.kvcache import Chains, KvMemory
 
-from ._case import differences, only_keys, table, tokens, want
+from ._case import MOST, count, differences, only_keys, table, tokens, want
 
 __all__ = ["check_blocks"]
 
@@ -43,8 +44,8 @@ def check_blocks(case: dict[str, Any]) -> list[str]:
     only_keys("config", config, ("block_size", "num_blocks", "prefix_cache"))
     bench = _Bench(
         KvMemory(
-            n_blocks=want("config", config, "num_blocks", int, 64),
-            block_tokens=want("config", config, "block_size", int, 16),
+            n_blocks=count("config", config, "num_blocks", 64),
+            block_tokens=count("config", config, "block_size", 16),
             prefix_cache=want("config", config, "prefix_cache", bool, False),
         )
     )
@@ -56,7 +57,10 @@ def check_blocks(case: dict[str, Any]) -> list[str]:
         expected = table(f"{where}.expect", op.get("expect", {}))
         only_keys(f"{where}.expect", expected, _Bench.answers[op["op"]])
         found += differences(where, expected, answer)
-        if "refs" in expected and expected["refs"].keys() != answer["refs"].keys():
+        if (
+            "refs" in expected
+            and table(f"{where}.expect.refs", expected["refs"]).keys() != answer["refs"].keys()
+        ):
             found.append(f"{where}.refs: expected {expected['refs']}, got {answer['refs']}")
     return found
 
@@ -101,7 +105,7 @@ class _Bench:
     def _owner(self, where: str, op: dict[str, Any]) -> str:
         owner: str = want(where, op, "id", str)
         if owner not in self._text:
-            raise ConfigError(f"{where}.id: {owner!r} has no blocks")
+            raise ConfigError(f"{where}.id: {checks.shown(owner)} has no blocks")
         return owner
 
     def _alloc(self, where: str, op: dict[str, Any]) -> dict[str, Any]:
@@ -109,7 +113,7 @@ class _Bench:
         text = tokens(f"{where}.tokens", op.get("tokens"))
         salt = want(where, op, "salt", str, "")
         if owner in self._text or not text:
-            raise ConfigError(f"{where}: {owner!r} has blocks already, or there are no tokens")
+            raise ConfigError(f"{where}: {checks.shown(owner)} has blocks already, or there are no tokens")
         chain = self._chains.extend([], text, salt=salt)
         hit = memory.lookup(chain, len(text))
         if memory.demand(hit, len(text)) > memory.n_free:
@@ -129,6 +133,7 @@ class _Bench:
         memory, owner = self._memory, self._owner(where, op)
         old, salt = self._text[owner]
         text = old + tokens(f"{where}.tokens", op.get("tokens"))
+        at_most(MOST, **{f"{where}.tokens": len(text)})
         if memory.growth_demand(owner, len(old), len(text)) > memory.n_free:
             return {"ok": False, "free": memory.n_free}
         growth = memory.extend(owner, len(old), len(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 
-from ._case import differences, number, only_keys, table, want
+from ._case import differences, number, numbers, only_keys, table, want
 
 __all__ = ["FORMULAS", "check_calc"]
 
@@ -48,7 +49,7 @@ def check_calc(case: Table) -> list[str]:
     only_keys("input", given, keys)
     missing = [key for key in keys if key not in given]
     if missing:
-        raise ConfigError(f"input: key {missing[0]!r} is missing")
+        raise ConfigError(f"input: key {checks.shown(missing[0])} is missing")
     return differences(name, want("case", case, "expect", dict), formula(given))
 
 
@@ -60,12 +61,14 @@ def _above_zero(given: Table, key: str) -> float:
 
 
 def _ceil(n: float, size: float) -> int:
+    if not math.isfinite(n):
+        raise ConfigError(f"input: {n:g} tokens are too many to compute with")
     return int(-(-n // size))
 
 
 def _rows(where: str, rows: Any, *keys: str) -> list[Table]:
     if not isinstance(rows, list):
-        raise ConfigError(f"{where}: {rows!r} is not a list")
+        raise ConfigError(f"{where}: {checks.shown(rows)} is not a list")
     found = []
     for index, item in enumerate(rows):
         row = table(f"{where}[{index}]", item)
@@ -84,7 +87,7 @@ def _new_token_ratio_decay(given: Table) -> Table:
     first = min(number("input", given, "init_ratio") * number("input", given, "conservativeness"), 1.0)
     least = first * number("input", given, "min_factor")
     slope = (first - least) / _above_zero(given, "decay_steps")
-    steps = want("input", given, "at_steps", list)
+    steps = numbers("input", given, "at_steps")
     return {"initial": first, "minimum": least, "after": [max(least, first - slope * n) for n in steps]}
 
 
@@ -121,8 +124,8 @@ def _priority_preempt(given: Table) -> Table:
 def _slack_chunk(given: Table) -> Table:
     decodes = _rows("input.decodes", given["decodes"], "next_deadline")
     slack = min((row["next_deadline"] - number("input", given, "now") for row in decodes), default=None)
-    chunk = 0
-    for option in want("input", given, "chunk_options", list):
+    chunk = 0.0
+    for option in numbers("input", given, "chunk_options"):
         seconds = number("input", given, "base") + number("input", given, "per_token") * (
             option + len(decodes)
         )
@@ -159,10 +162,12 @@ def _prefill_iterations(given: Table) -> Table:
 
 
 def _arrival_schedule(given: Table) -> Table:
-    draws = want("input", given, "draws", list)
+    draws = numbers("input", given, "draws")
     n = want("input", given, "requests", int)
     if len(draws) != n or sum(draws) <= 0:
-        raise ConfigError(f"input.draws: {len(draws)} values summing to {sum(draws):g} for {n} requests")
+        raise ConfigError(
+            f"input.draws: {len(draws)} values summing to {sum(draws):g} for {checks.shown(n)} requests"
+        )
     factor = n / _above_zero(given, "rate") / sum(draws)
     return {"send_times": [factor * moment for moment in accumulate(draws)]}
 

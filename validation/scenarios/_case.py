@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.ranges import at_most
 
-__all__ = ["TOLERANCE", "differences", "number", "only_keys", "table", "tokens", "want"]
+__all__ = [
+    "MOST",
+    "TOLERANCE",
+    "count",
+    "differences",
+    "number",
+    "numbers",
+    "only_keys",
+    "table",
+    "tokens",
+    "want",
+]
+
+MOST = 1_000_000
+"""Tokens of a text and blocks of a memory at most; a case is small, and a larger number in it a slip."""
 
 TOLERANCE = 1e-6
 """Numbers count as equal within this, absolute or relative."""
@@ -22,7 +38,7 @@ def only_keys(where: str, given: Mapping[str, Any], allowed: Iterable[str]) -> N
     names = list(allowed)
     for key in given:
         if key not in names:
-            raise ConfigError(f"{where}: unknown key {key!r}{checks.nearest(key, names)}")
+            raise ConfigError(f"{where}: unknown key {checks.shown(key)}{checks.nearest(key, names)}")
 
 
 def want(where: str, given: Mapping[str, Any], key: str, kind: type, default: Any = None) -> Any:
@@ -30,28 +46,42 @@ def want(where: str, given: Mapping[str, Any], key: str, kind: type, default: An
     if key not in given:
         if default is not None:
             return default
-        raise ConfigError(f"{where}: key {key!r} is missing")
+        raise ConfigError(f"{where}: key {checks.shown(key)} is missing")
     value = given[key]
     is_right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
     if not is_right:
-        raise ConfigError(f"{where}.{key}: {value!r} is not {_TYPES[kind]}")
+        raise ConfigError(f"{where}.{key}: {checks.shown(value)} is not {_TYPES[kind]}")
     return value
+
+
+def count(where: str, given: Mapping[str, Any], key: str, default: int | None = None) -> int:
+    """The value of ``key`` as a number of tokens or blocks; a million is more than any case needs."""
+    value: int = want(where, given, key, int, default)
+    at_most(MOST, **{f"{where}.{key}": value})
+    return value
+
+
+def numbers(where: str, given: Mapping[str, Any], key: str) -> list[float]:
+    """The value of ``key`` as a list of finite numbers."""
+    values = want(where, given, key, list)
+    return [number(f"{where}.{key}", {str(i): value}, str(i)) for i, value in enumerate(values)]
 
 
 def number(where: str, given: Mapping[str, Any], key: str, default: float | None = None) -> float:
     """The value of ``key`` as a finite number."""
     value = given.get(key, default)
     if value is None:
-        raise ConfigError(f"{where}: key {key!r} is missing")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(f"{where}.{key}: {value!r} is not a finite number")
+        raise ConfigError(f"{where}: key {checks.shown(key)} is missing")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= sys.float_info.max:  # also refuses NaN and infinity
+        raise ConfigError(f"{where}.{key}: {checks.shown(value)} is not a finite number")
     return float(value)
 
 
 def table(where: str, given: object) -> dict[str, Any]:
     """``given`` if it is a table."""
     if not isinstance(given, dict):
-        raise ConfigError(f"{where}: {given!r} is not a table")
+        raise ConfigError(f"{where}: {checks.shown(given)} is not a table")
     return given
 
 
@@ -64,19 +94,22 @@ def tokens(where: str, segments: object) -> list[int]:
     [5, 6, 0, 0, 9]
     """
     if not isinstance(segments, list):
-        raise ConfigError(f"{where}: {segments!r} is not a list of segments")
+        raise ConfigError(f"{where}: {checks.shown(segments)} is not a list of segments")
     text: list[int] = []
     for segment in segments:
         if not isinstance(segment, dict) or len(segment) != 1:
-            raise ConfigError(f"{where}: {segment!r} is not a segment; give seq, rep or tokens")
+            raise ConfigError(f"{where}: {checks.shown(segment)} is not a segment; give seq, rep or tokens")
         ((kind, value),) = segment.items()
         checks.one_of(where, kind, ("seq", "rep", "tokens"))
         is_whole = isinstance(value, list) and all(type(item) is int for item in value)
         if not is_whole or (kind != "tokens" and (len(value) != 2 or value[1] < 0)):
-            raise ConfigError(f"{where}.{kind}: {value!r} is not a list of whole numbers of the right length")
+            raise ConfigError(
+                f"{where}.{kind}: {checks.shown(value)} is not a list of whole numbers of the right length"
+            )
         if kind == "tokens":
             text += value
         else:
+            at_most(MOST - len(text), **{f"{where}.{kind}": value[1]})
             text += range(value[0], value[0] + value[1]) if kind == "seq" else [value[0]] * value[1]
     return text
 

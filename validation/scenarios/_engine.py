@@ -11,7 +11,7 @@ from sim.observe import Event, Iteration
 from sim.record import Records, Status
 from sim.reference import simulate
 
-from ._case import differences, only_keys, table, want
+from ._case import differences, number, only_keys, table, want
 from ._engine_config import read_policy, read_replica
 from ._engine_requests import CaseRequests, read_requests
 
@@ -75,12 +75,14 @@ def check_engine(case: dict[str, Any]) -> list[str]:
     found = []
     if "iterations" in expect:
         steps = [_step(step, asked) for step in seen if step.batch or step.preempted]
-        found += _compare_steps(expect["iterations"], steps, has_cache=bool(config.get("prefix_cache")))
+        found += _compare_steps(
+            want("expect", expect, "iterations", list), steps, has_cache=bool(config.get("prefix_cache"))
+        )
     if "requests" in expect:
         found += _compare_requests(table("expect.requests", expect["requests"]), records, asked)
     if "iterations" in expect or "events" in expect:
         events = [_event(event, asked) for step in seen for event in step.events]
-        found += _compare_events(expect.get("events", []), events)
+        found += _compare_events(want("expect", expect, "events", list, []), events)
     return found
 
 
@@ -106,15 +108,20 @@ def _compare_steps(expected: Sequence[Any], steps: list[dict[str, Any]], *, has_
     for index, given in enumerate(expected):
         where = f"iterations[{index}]"
         only_keys(where, table(where, given), _ITERATION)
-        wanted = {**empty, "end": given.get("start", 0) + 1, **given}
+        wanted = {**empty, "end": number(where, given, "start", 0) + 1, **given}
         if has_cache:
             wanted.setdefault("cached", {})
         if index >= len(steps):
             found.append(f"{where}: expected one at {given.get('start')}, but the run is over")
             break
         for key, value in wanted.items():
-            found += differences(f"{where}.{key}", value, steps[index][key])
-            if isinstance(value, dict) and (extra := steps[index][key].keys() - value.keys()):
+            actual = steps[index][key]
+            found += differences(f"{where}.{key}", value, actual)
+            if (
+                isinstance(value, dict)
+                and isinstance(actual, dict)
+                and (extra := actual.keys() - value.keys())
+            ):
                 found.append(f"{where}.{key}: got {', '.join(sorted(extra))} as well")
     if len(steps) > len(expected):
         found.append(f"iterations: expected {len(expected)}, got {len(steps)}")
@@ -164,6 +171,7 @@ def _compare_events(expected: Sequence[Any], events: list[dict[str, Any]]) -> li
     for index, given in enumerate(expected):
         where = f"events[{index}]"
         only_keys(where, table(where, given), ("t", "event", "id", "cached", "blocks"))
+        number(where, given, "t", 0.0)
 
     def order(event: dict[str, Any]) -> tuple[float, str, str]:
         return round(event.get("t", 0.0), 6), str(event.get("event")), str(event.get("id"))

@@ -30,7 +30,7 @@ from sim.policies import (
 from sim.replica import Replica
 from sim.testing import ConstantStep
 
-from ._case import number, only_keys, want
+from ._case import count, number, only_keys, want
 
 __all__ = ["read_policy", "read_replica"]
 
@@ -164,9 +164,9 @@ def read_replica(config: Mapping[str, Any]) -> Replica:
         raise ConfigError(f"config.iteration_time: {seconds:g} must be > 0")
     return Replica(
         step_time=ConstantStep(seconds),
-        n_blocks=want("config", config, "num_blocks", int, 64),
-        block_tokens=want("config", config, "block_size", int, 16),
+        n_blocks=count("config", config, "num_blocks", 64),
+        block_tokens=count("config", config, "block_size", 16),
         prefix_cache=want("config", config, "prefix_cache", bool, False),
-        n_swap_blocks=want("config", config, "swap_blocks", int, 0),
+        n_swap_blocks=count("config", config, "swap_blocks", 0),
         swap_s_per_block=number("config", config, "swap_time_per_block", 0.0),
     )

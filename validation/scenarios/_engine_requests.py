@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from qtheory.basics.checks import shown
 from qtheory.basics.errors import ConfigError
 from qtheory.system.workload.request import Requests
 from sim.kvcache import Contents
 
-from ._case import number, only_keys, table, tokens, want
+from ._case import count, number, only_keys, table, tokens, want
 
 __all__ = ["CaseRequests", "read_requests"]
 
@@ -77,7 +78,7 @@ def read_requests(given: Sequence[Any]) -> CaseRequests:
     )
     ids = [row.id for row in rows]
     if len(set(ids)) < len(ids):
-        raise ConfigError(f"requests: two have the id {max(ids, key=ids.count)!r}")
+        raise ConfigError(f"requests: two have the id {shown(max(ids, key=ids.count))}")
     clients = sorted({row.client for row in rows})
     return CaseRequests(
         requests=Requests(
@@ -111,12 +112,12 @@ def _row(where: str, item: object) -> _Row:
     output = tokens(f"{where}.output_tokens", given["output_tokens"]) if "output_tokens" in given else None
     if (prompt is None) == ("prompt_len" not in given):
         raise ConfigError(f"{where}: give either 'prompt' or 'prompt_len'")
-    n_output: int = want(where, given, "output_len", int)
+    n_output: int = count(where, given, "output_len")
     return _Row(
         id=want(where, given, "id", str),
         arrival_s=number(where, given, "arrival"),
         prompt=prompt,
-        prompt_tokens=len(prompt) if prompt is not None else want(where, given, "prompt_len", int),
+        prompt_tokens=len(prompt) if prompt is not None else count(where, given, "prompt_len"),
         output=output,
         output_tokens=n_output,
         max_output_tokens=want(where, given, "max_output", int, n_output),

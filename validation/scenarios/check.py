@@ -10,6 +10,7 @@ from typing import Any
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ServingError
+from qtheory.basics.files import read_text
 
 from ._blocks import check_blocks
 from ._calc import check_calc
@@ -26,6 +27,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "calc": check_calc,
 }
 LATER = ("radix", "order", "route", "disagg")
+_LARGEST_BYTES = 8_000_000
 COMMON = ("id", "kind", "title", "mirrors", "why")
 
 
@@ -134,7 +136,9 @@ def check_scenarios(folder: str | Path, only: Sequence[str] | None = None) -> Sc
     for wanted in only or ():
         if not wanted or not any(name.startswith(wanted) for name in names):
             ids = [name.split("-")[0] for name in names]
-            raise ConfigError(f"only: no case begins with {wanted!r}{checks.nearest(wanted, ids)}")
+            raise ConfigError(
+                f"only: no case begins with {checks.shown(wanted)}{checks.nearest(wanted, ids)}"
+            )
     if only:
         files = [file for file in files if file.stem.startswith(tuple(only))]
     return ScenarioResults(cases=tuple(_check_file(file) for file in files))
@@ -146,21 +150,24 @@ def _check_file(file: Path) -> CaseResult:
         case = _read(file)
         kind = want("case", case, "kind", str)
         if want("case", case, "id", str) != file.stem:
-            raise ConfigError(f"id: {case['id']!r} is not the name of the file, {file.name!r}")
+            raise ConfigError(
+                f"id: {checks.shown(case['id'])} is not the name of the file, {checks.shown(file.name)}"
+            )
         if kind in LATER:
             return CaseResult(id=file.stem, kind=kind, outcome="skipped", reasons=(f"kind {kind}",))
         checks.one_of("kind", kind, (*KINDS, *LATER))
         reasons = KINDS[kind]({key: value for key, value in case.items() if key not in COMMON})
     except ServingError as error:
         reasons = [str(error)]
+    except ArithmeticError as error:
+        reasons = [f"numbers too large or too small to compute with ({error})"]
     outcome = "failed" if reasons else "passed"
     return CaseResult(id=file.stem, kind=kind, outcome=outcome, reasons=tuple(reasons))
 
 
 def _read(file: Path) -> dict[str, Any]:
+    content = read_text(file, most_bytes=_LARGEST_BYTES, wanted="a case in JSON")
     try:
-        return table("case", json.loads(file.read_text(encoding="utf-8-sig")))
+        return table("case", json.loads(content))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"not valid JSON ({error})") from None
-    except OSError as error:
-        raise ConfigError(f"cannot be read ({error.strerror})") from None

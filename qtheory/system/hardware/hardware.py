@@ -42,8 +42,9 @@ class Hardware:
         Device memory as the driver reports it, 1e8 .. 1e15.
     bandwidth_bytes_per_s : float
         Peak memory bandwidth, 1e8 .. 1e17.
-    link_bytes_per_s : float
+    link_bytes_per_s : float or None
         Link to the other accelerators of a replica, one direction, 1e6 .. 1e16; PCIe where there is no other.
+        Needed only where a replica has more than one accelerator.
     tdp_w, usd_per_hour : float or None
         Power limit, W, and price of an hour, US dollars, > 0; None if unknown.
     mfu_frac, mbu_frac, attention_mbu_frac : float
@@ -74,7 +75,7 @@ class Hardware:
     Examples
     --------
     >>> card = Hardware(name="mine", peak_flops_per_s={"bf16": 100e12}, memory_bytes=24e9,
-    ...                 bandwidth_bytes_per_s=1e12, link_bytes_per_s=32e9, source="data sheet")
+    ...                 bandwidth_bytes_per_s=1e12, source="data sheet")
     >>> card.budget_tokens, f"{card.flops_per_s('fp8'):.3g}"
     (2048, '1e+14')
     """
@@ -83,7 +84,7 @@ class Hardware:
     peak_flops_per_s: Mapping[str, float]
     memory_bytes: float
     bandwidth_bytes_per_s: float
-    link_bytes_per_s: float
+    link_bytes_per_s: float | None = None
     tdp_w: float | None = None
     usd_per_hour: float | None = None
     mfu_frac: float = 0.70
@@ -100,7 +101,8 @@ class Hardware:
         checks.text("name", self.name)
         checks.text("source", self.source)
         for name, (least, most) in _RANGES.items():
-            number_between(name, getattr(self, name), least, most)
+            if name != "link_bytes_per_s" or self.link_bytes_per_s is not None:
+                number_between(name, getattr(self, name), least, most)
         for name in ("tdp_w", "usd_per_hour"):
             if getattr(self, name) is not None:
                 number_between(name, getattr(self, name), 1e-6, 1e6)
@@ -130,7 +132,9 @@ class Hardware:
 
 def _checked_peaks(peaks: object) -> Mapping[str, float]:
     if not isinstance(peaks, Mapping):
-        raise ConfigError(f"peak_flops_per_s: {peaks!r} is not a table such as {{ bf16 = 312e12 }}")
+        raise ConfigError(
+            f"peak_flops_per_s: {checks.shown(peaks)} is not a table such as {{ bf16 = 312e12 }}"
+        )
     for precision, rate in peaks.items():
         checks.one_of("peak_flops_per_s", precision, PRECISIONS)
         number_between(f"peak_flops_per_s.{precision}", rate, 1e9, 1e19)

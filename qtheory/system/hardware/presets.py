@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from qtheory.basics.files import shown_name
 from qtheory.system.specfile import (
     build,
     folded,
@@ -75,8 +77,10 @@ def find_hardware(name_or_path: str | Path) -> Hardware:
     known = _names_by_spelling().get(folded(name))
     if known is not None and not isinstance(name_or_path, Path):
         return _preset(known)
-    if isinstance(name_or_path, Path) or names_a_file(name):
+    if isinstance(name_or_path, Path) or names_a_file(name) or os.path.isdir(name):
         path = Path(name_or_path)
         values = read_mapping(path)
-        return build(Hardware, {"name": path.stem} | values, str(path))
+        return build(
+            Hardware, {"name": path.stem, "source": f"file {shown_name(path)}"} | values, shown_name(path)
+        )
     raise unknown_name("hardware", name, hardware_names())

@@ -51,6 +51,23 @@ _FAMILIES = {
     "opt": _Family(_TIED, mlp_matrices=2),
 }
 
+_WHOLE_WHEREVER = (
+    "kv_lora_rank",
+    "q_lora_rank",
+    "qk_nope_head_dim",
+    "qk_rope_head_dim",
+    "v_head_dim",
+    "num_experts",
+    "num_local_experts",
+    "n_routed_experts",
+    "n_shared_experts",
+    "num_experts_per_tok",
+    "moe_intermediate_size",
+    "intermediate_size",
+    "sliding_window",
+)
+_DTYPES = ("bfloat16", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "int8", "auto")
+
 
 class _Config:
     """Keys of a configuration, with the defaults of its family, and errors that name file and key."""
@@ -71,6 +88,25 @@ class _Config:
             )
         self.where, self.kind, self.family = where, kind, _FAMILIES[kind]
         self.values: dict[str, Any] = self.family.defaults | given
+        self._refuse_nonsense()
+
+    def _refuse_nonsense(self) -> None:
+        """Values that are not read for this type, but that no configuration has."""
+        for name in _WHOLE_WHEREVER:
+            self.whole(name, default=0, least=0)
+        for name in ("torch_dtype", "dtype"):
+            if str(self.values.get(name, "auto")).removeprefix("torch.") not in _DTYPES:
+                hint = checks.nearest(str(self.values[name]), _DTYPES)
+                raise ConfigError(
+                    f"{self.where}: {name}: unknown {shown(self.values[name])}{hint}; "
+                    f"one of {', '.join(_DTYPES)}"
+                )
+        classes = self.values.get("architectures", ["some"])
+        if not isinstance(classes, list) or not classes or not all(isinstance(each, str) for each in classes):
+            raise ConfigError(
+                f"{self.where}: architectures: {shown(classes)} is not a list of names of classes; "
+                'such as ["LlamaForCausalLM"]'
+            )
 
     def whole(self, *names: str, default: int | None = None, least: int = 1) -> int:
         """The whole number under the first of ``names`` that is there."""

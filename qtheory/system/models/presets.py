@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.files import shown_name
 from qtheory.system.hardware import Hardware
 from qtheory.system.specfile import (
     build,
@@ -109,6 +110,8 @@ def find_model(name_or_path: str | Path) -> ModelSpec:
     if isinstance(name_or_path, Path) or folder or names_a_file(name):
         return _from_file(Path(name_or_path))
     found = _named(name)
+    if found is None and os.path.isdir(name):
+        return _from_file(Path(name))
     if found is None:
         raise unknown_name("model", name, model_names())
     return found
@@ -117,10 +120,12 @@ def find_model(name_or_path: str | Path) -> ModelSpec:
 def _from_file(path: Path) -> ModelSpec:
     path = path / "config.json" if os.path.isdir(path) else path  # unlike Path.is_dir this never raises
     values = read_mapping(path)
-    name = path.resolve().parent.name if path.stem == "config" else path.stem
+    folder = path.resolve().parent.name if path.stem == "config" else ""
+    name = folder or path.stem
+    where = shown_name(path)
     if is_hugging_face(values):
-        return spec_from_config(values, name=name, where=str(path))
-    return build(ModelSpec, {"name": name} | values, str(path))
+        return spec_from_config(values, name=name, where=where)
+    return build(ModelSpec, {"name": name, "source": f"file {where}"} | values, where)
 
 
 def default_model(hardware: Hardware) -> ModelSpec:

@@ -131,7 +131,7 @@ class ModelSpec:
         for name, (least, most) in RANGES.items():
             whole_between(name, getattr(self, name), least, most)
         if not isinstance(self.tie_embeddings, bool):
-            raise ConfigError(f"tie_embeddings: {self.tie_embeddings!r} must be true or false")
+            raise ConfigError(f"tie_embeddings: {checks.shown(self.tie_embeddings)} must be true or false")
         checks.one_of("weights", self.weights, WEIGHT_BYTES)
         check_shapes(self)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from qtheory.basics.errors import ConfigError
 from qtheory.system.hardware import Hardware
 from qtheory.system.models import WEIGHT_BYTES, ModelSpec, kv_bytes_each, weight_bytes_each
 
@@ -161,6 +162,11 @@ def _link_costs(hardware: Hardware, model: ModelSpec, tp: int) -> dict[str, floa
     fixed = hardware.overhead_per_step_s + model.layers * hardware.overhead_per_layer_s
     if tp == 1:
         return {"fixed": fixed, "link": 0.0}
+    if hardware.link_bytes_per_s is None:
+        raise ConfigError(
+            f"link_bytes_per_s: missing of {hardware.name}, and tp={tp} needs it; add the rate of the link "
+            "between the accelerators, such as link_bytes_per_s = 32e9 for PCIe 4.0 x16"
+        )
     sent_bytes = 2 * (tp - 1) / tp * model.hidden * 2  # by each accelerator, for one token and all-reduce
     return {
         "fixed": fixed + 2 * model.layers * hardware.link_latency_s,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +12,14 @@ from pathlib import Path
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.files import read_text
 from qtheory.basics.ranges import number_between
 
 from .protocol import StepLoad
 
 __all__ = ["Table", "read_table"]
 
+_LARGEST_BYTES = 8_000_000
 _COLUMNS = ("table", "tokens", "mean_context", "ms")
 
 
@@ -147,11 +150,11 @@ def read_table(path: Path, *, outside: str = "error") -> Table:
     >>> print(f"{table.step_s(StepLoad(prefill_tokens=500)):.3f}")
     0.060
     """
+    content = read_text(path, most_bytes=_LARGEST_BYTES, wanted=f"a CSV table of {', '.join(_COLUMNS)}")
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"{path}: cannot be read ({error})") from None
+        rows = list(csv.DictReader(io.StringIO(content, newline="")))
+    except csv.Error as error:
+        raise ConfigError(f"{path}: not CSV ({error}); check the quotes") from None
     prefill: dict[float, float] = {}
     decode: dict[tuple[float, float], float] = {}
     for line, row in enumerate(rows, start=2):
@@ -198,4 +201,4 @@ def _number(row: dict[str, str], name: str, where: str) -> float:
     try:
         return float(row[name])
     except ValueError:
-        raise ConfigError(f"{where}: {name}: {row[name]!r} is not a number") from None
+        raise ConfigError(f"{where}: {name}: {checks.shown(row[name])} is not a number") from None

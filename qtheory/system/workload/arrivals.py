@@ -11,17 +11,32 @@ from numpy.typing import NDArray
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.ranges import number_between
 from qtheory.laws import Constant, Exponential, Gamma, Law, spell
 
 __all__ = [
+    "CV_RANGE",
+    "FASTEST_RPS",
+    "LONGEST_S",
     "Arrivals",
     "ConstantArrivals",
     "GammaArrivals",
     "OpenArrivals",
     "PoissonArrivals",
+    "check_span",
+    "spelled",
 ]
 
 Floats = NDArray[np.float64]
+
+LONGEST_S = 1e9
+"""Longest time that is simulated, seconds (32 years): beyond it a clock in 64 bits is coarser than 1e-7 s."""
+
+FASTEST_RPS = 1e12
+"""Largest rate of a phase or a window."""
+
+CV_RANGE = (1e-6, 1e3)
+"""Of gaps: beyond, thousands of arrivals at one moment hide a pause that hardly any run sees."""
 
 _MOST = 100_000_000
 
@@ -104,16 +119,21 @@ class OpenArrivals(Arrivals):
         Raises
         ------
         ConfigError
-            If a parameter is out of range or more than 100 million arrivals are asked for.
+            If a parameter is out of range, more than 100 million arrivals are asked for, or the last comes
+            later than `LONGEST_S`.
         """
         checks.positive(rate_rps=rate_rps)
         if n is not None and duration_s is None:
             checks.integer(n=n)
             _enough_memory(n)
-            return self._times(rng, rate_rps, n)
+            check_span(n / rate_rps, rate_rps=rate_rps)
+            times = self._times(rng, rate_rps, n)
+            check_span(float(times[-1]), arrivals=str(self))
+            return times
         if duration_s is None or n is not None:
             raise ConfigError("n, duration_s: give one of the two")
         checks.positive(duration_s=duration_s)
+        check_span(duration_s, duration_s=duration_s)
         return self._window(rng, rate_rps, duration_s)
 
     def _times(self, rng: np.random.Generator, rate_rps: float, n: int) -> Floats:
@@ -138,6 +158,16 @@ def spelled(name: str, **values: float | tuple[float, ...]) -> str:
     """Text that `parse_arrivals` reads back; what is zero is left out."""
     given = [f"{key}={spell(value)}" for key, value in values.items() if value]
     return f"{name}({', '.join(given)})" if given else name
+
+
+def check_span(seconds: float, **cause: object) -> None:
+    """Refuse what would take longer than `LONGEST_S`, naming the one value that makes it so."""
+    if not seconds <= LONGEST_S:
+        ((name, value),) = cause.items()
+        raise ConfigError(
+            f"{name}: {checks.shown(value)} makes the arrivals last {seconds:.3g} s; at most {LONGEST_S:g} "
+            "s, as a clock in 64 bits is too coarse beyond"
+        )
 
 
 def _enough_memory(n: float) -> None:
@@ -193,7 +223,7 @@ class GammaArrivals(OpenArrivals):
     Parameters
     ----------
     cv : float
-        Coefficient of variation of the times between arrivals, > 0 (1 is Poisson).
+        Coefficient of variation of the times between arrivals, 1e-6 .. 1e3 (1 is Poisson).
     client_cap : int
         Largest number of requests in flight at the client, >= 0; 0 is no limit.
 
@@ -214,6 +244,7 @@ class GammaArrivals(OpenArrivals):
 
     def __post_init__(self) -> None:
         checks.positive(cv=self.cv)
+        number_between("cv", self.cv, *CV_RANGE)
         checks.at_least(0, client_cap=self.client_cap)
 
     @property

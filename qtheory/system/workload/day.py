@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ConvergenceError
+from qtheory.basics.ranges import at_most, number_between
 
-from .arrivals import spelled
+from .arrivals import CV_RANGE, LONGEST_S, spelled
 from .modulated import ModulatedArrivals
 
 __all__ = ["DayArrivals"]
@@ -35,11 +36,11 @@ class DayArrivals(ModulatedArrivals):
     peak_to_mean : float
         Highest over mean rate, :math:`1+a`, from 1 to 2 (default 2: the rate falls to 0 once a day).
     period_s : float
-        Length of the day, seconds, > 0.
+        Length of the day, seconds, 1e-6 .. 1e9.
     start_s : float
-        Time of the day at which the arrivals begin, seconds, >= 0.
+        Time of the day at which the arrivals begin, seconds, 0 .. 1e9.
     cv : float
-        Coefficient of variation of the gaps while the rate does not change, > 0 (default 1: Poisson).
+        Coefficient of variation of the gaps while the rate does not change, 1e-6 .. 1e3 (default 1: Poisson).
     client_cap : int
         Largest number of requests in flight at the client, >= 0; 0 is no limit.
 
@@ -64,7 +65,10 @@ class DayArrivals(ModulatedArrivals):
 
     def __post_init__(self) -> None:
         checks.positive(peak_to_mean=self.peak_to_mean, period_s=self.period_s, cv=self.cv)
+        number_between("cv", self.cv, *CV_RANGE)
         checks.non_negative(start_s=self.start_s)
+        at_most(LONGEST_S, start_s=self.start_s)
+        number_between("period_s", self.period_s, 1e-6, LONGEST_S)
         checks.at_least(0, client_cap=self.client_cap)
         if not 1 <= self.peak_to_mean <= 2:
             raise ConfigError(

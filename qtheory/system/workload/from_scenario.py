@@ -17,7 +17,7 @@ from .lengths import LawLengths, Lengths, PairLengths
 from .loops import ClosedLoop, Replay
 from .parse import parse_arrivals
 from .profiles import Profile, find_profile
-from .readers import read_length_laws, read_lengths, read_requests
+from .readers import TICKS, read_length_laws, read_lengths, read_requests
 from .workload import Workload
 
 if TYPE_CHECKING:
@@ -60,9 +60,14 @@ def workload_of(scenario: Scenario) -> Workload:
         return _replay(scenario, _slo(scenario, profile))
     if scenario.speed != 1:
         raise ConfigError(f"speed: {scenario.speed:g} given without a trace; a trace is what it makes faster")
+    checks.one_of("ticks", scenario.ticks, TICKS)
+    if scenario.ticks != "recorded":
+        raise ConfigError(f"ticks: {scenario.ticks!r} given without a trace; its times are what it spreads")
     arrivals = _capped(parse_arrivals(scenario.arrivals), scenario.client_cap)
     if isinstance(arrivals, Replay):
-        raise ConfigError(f"arrivals: {scenario.arrivals!r} needs a trace; give trace and speed instead")
+        raise ConfigError(
+            f"arrivals: {checks.shown(scenario.arrivals)} needs a trace; give trace and speed instead"
+        )
     duration_s = scenario.duration_s
     if isinstance(arrivals, ClosedLoop):
         if scenario.requests is None:
@@ -96,12 +101,11 @@ def _replay(scenario: Scenario, slo: Slo) -> Workload:
     }
     for name, value in ours.items():
         if value is not None:
-            raise ConfigError(f"{name}: {value!r} given together with a trace, which has its own")
+            raise ConfigError(f"{name}: {checks.shown(value)} given together with a trace, which has its own")
     if scenario.rate_rps is not None and scenario.speed != 1:
         raise ConfigError(f"rate_rps={scenario.rate_rps:g}, speed={scenario.speed:g}: give one of the two")
-    workload = Workload.from_trace(
-        read_requests(scenario.trace or ""), name=scenario.trace or "", speed=scenario.speed, slo=slo
-    )
+    requests = read_requests(scenario.trace or "", ticks=scenario.ticks, seed=scenario.seed)
+    workload = Workload.from_trace(requests, name=scenario.trace or "", speed=scenario.speed, slo=slo)
     workload = replace(
         workload,
         arrivals=_capped(workload.arrivals, scenario.client_cap),
@@ -139,8 +143,9 @@ def _lengths(scenario: Scenario, profile: Profile) -> Lengths:
     if scenario.lengths is not None:
         for name, text in {"prompt": scenario.prompt, "output": scenario.output}.items():
             if text is not None:
+                file = checks.shown(scenario.lengths)
                 raise ConfigError(
-                    f"{name}: {text!r} given together with lengths={scenario.lengths!r}; give one"
+                    f"{name}: {checks.shown(text)} given together with lengths={file}; give one"
                 )
         base = _from_file(scenario.lengths)
     else:
@@ -163,12 +168,11 @@ def _from_file(text: str) -> Lengths:
         return PairLengths(prompt_tokens=prompts, output_tokens=outputs)
     parts = split_call(text, where="lengths")
     if parts.first is None:
-        raise ConfigError(f"lengths: {text!r} names no file; write {_QUANTILES}")
+        raise ConfigError(f"lengths: {checks.shown(text)} names no file; write {_QUANTILES}")
     for key in parts.named:
         if key not in _CHOICE:
-            raise ConfigError(
-                f"lengths: unknown parameter {key!r}{checks.nearest(key, _CHOICE)}; write {_QUANTILES}"
-            )
+            hint = checks.nearest(key, _CHOICE)
+            raise ConfigError(f"lengths: unknown parameter {checks.shown(key)}{hint}; write {_QUANTILES}")
     prompt, output = read_length_laws(parts.first, **parts.named)
     return LawLengths(prompt=prompt, output=output)
 

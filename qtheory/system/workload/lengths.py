@@ -14,9 +14,13 @@ from scipy.special import ndtr
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.ranges import number_between
 from qtheory.laws import Atomic, Empirical, Law, Rounded
 
 __all__ = ["LawLengths", "Lengths", "PairLengths"]
+
+_MOST_TOKENS = 10**9
+_LEAST_MEAN_TOKENS = 0.001
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,7 +69,7 @@ class LawLengths:
     Parameters
     ----------
     prompt, output : Law
-        Tokens before rounding.
+        Tokens before rounding; mean 0.001 .. 1e9 and upper end at most 1e9.
     rank_correlation : float
         Spearman's :math:`\rho`, from -1 to 1 (default 0, independent).
     max_prompt_tokens, max_output_tokens : int, optional
@@ -100,9 +104,9 @@ class LawLengths:
     def __post_init__(self) -> None:
         caps = {"max_prompt_tokens": self.max_prompt_tokens, "max_output_tokens": self.max_output_tokens}
         checks.integer(**{name: cap for name, cap in caps.items() if cap is not None})
-        checks.non_negative(rank_correlation=abs(self.rank_correlation))
-        if abs(self.rank_correlation) > 1:
-            raise ConfigError(f"rank_correlation: {self.rank_correlation} must be between -1 and 1")
+        number_between("rank_correlation", self.rank_correlation, -1.0, 1.0)
+        for name, law in (("prompt", self.prompt), ("output", self.output)):
+            _check_size(name, law)
         fixed = [law for law in (self.prompt, self.output) if law.support[0] == law.support[1]]
         if self.rank_correlation and fixed:
             raise ConfigError(
@@ -140,6 +144,8 @@ class LawLengths:
         """Prompt and output tokens (n,), (n,) of ``n`` requests; a longer call starts with the same ones."""
         z = rng.standard_normal((n, 2))  # row by row, so that n does not change what comes first
         prompts, outputs = self._from_normals(z[:, 0], z[:, 1])
+        _refuse_long("prompt", self.prompt, prompts)
+        _refuse_long("output", self.output, outputs)
         return prompts.astype(np.int64), outputs.astype(np.int64)
 
     def _from_normals(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
@@ -148,6 +154,34 @@ class LawLengths:
         below_one = 1.0 - 2.0**-53
         levels = (np.minimum(ndtr(first), below_one), np.minimum(ndtr(mixed), below_one))
         return self.prompt_law.ppf(levels[0]), self.output_law.ppf(levels[1])
+
+
+def _check_size(name: str, law: Law) -> None:
+    """Refuse a law whose mean or largest value is no length of a request."""
+    mean, high = law.mean, law.support[1]
+    if mean < _LEAST_MEAN_TOKENS:
+        raise ConfigError(
+            f"{name}: {_brief(law)} has a mean of {mean:.3g} tokens; at least {_LEAST_MEAN_TOKENS}"
+        )
+    for what, tokens in (("mean", mean), ("largest value", high if math.isfinite(high) else 0.0)):
+        if not tokens <= _MOST_TOKENS:
+            raise ConfigError(
+                f"{name}: {_brief(law)} has a {what} of {tokens:.3g} tokens; at most {_MOST_TOKENS:,}"
+            )
+
+
+def _refuse_long(name: str, law: Law, tokens: Floats) -> None:
+    """Refuse draws of a heavy tail that are no lengths of a request."""
+    if len(tokens) and not tokens.max() <= _MOST_TOKENS:
+        raise ConfigError(
+            f"{name}: {_brief(law)} gives a length of {tokens.max():.3g} tokens, more than {_MOST_TOKENS:,}; "
+            "cut it off with truncated(LAW, high=...)"
+        )
+
+
+def _brief(law: Law) -> str:
+    words = str(law)
+    return words if len(words) <= 80 else f"{words[:77]}..."
 
 
 @lru_cache(maxsize=64)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qtheory.basics import checks
+from qtheory.basics.ranges import at_most
 
-from .arrivals import Arrivals, spelled
+from .arrivals import LONGEST_S, Arrivals, spelled
 
 __all__ = ["ClosedLoop", "Replay"]
 
@@ -20,7 +21,7 @@ class ClosedLoop(Arrivals):
     concurrency : int
         Clients, >= 1.
     think_s : float
-        Seconds from an answer to the next request of the same client, >= 0.
+        Seconds from an answer to the next request of the same client, 0 .. 1e9.
 
     Raises
     ------
@@ -39,7 +40,9 @@ class ClosedLoop(Arrivals):
 
     def __post_init__(self) -> None:
         checks.integer(concurrency=self.concurrency)
+        at_most(10**9, concurrency=self.concurrency)
         checks.non_negative(think_s=self.think_s)
+        at_most(LONGEST_S, think_s=self.think_s)
 
     @property
     def in_flight_cap(self) -> int:

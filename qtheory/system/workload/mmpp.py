@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.ranges import at_most
 from qtheory.laws import Law
 
 from ._steps import moments_of_work
-from .arrivals import spelled
+from .arrivals import FASTEST_RPS, LONGEST_S, spelled
 from .modulated import ModulatedArrivals
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ class MmppArrivals(ModulatedArrivals):
     Parameters
     ----------
     rates : sequence of float
-        Rates of two or more phases, >= 0, not all 0; relative, since the mean rate is given apart.
+        Rates of two or more phases, 0 .. 1e12, not all 0; relative, since the mean rate is given apart.
     mean_s : sequence of float
-        Mean lengths of the phases, seconds, > 0, as many. Another mean rate does not change them.
+        Mean lengths of the phases, seconds, > 0, as many; 1e9 at most together. Another mean rate does not
+        change them.
     client_cap : int
         Largest number of requests in flight at the client, >= 0; 0 is no limit.
 
@@ -82,6 +84,8 @@ class MmppArrivals(ModulatedArrivals):
             )
         if not any(self.rates):
             raise ConfigError("rates: all are 0; one must be > 0")
+        at_most(FASTEST_RPS, rates=max(self.rates))
+        at_most(LONGEST_S, mean_s=sum(self.mean_s))
 
     @property
     def shares(self) -> Floats:

@@ -10,14 +10,14 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.laws import Call, parse_call
 
-from ._text import begins_with, split_call
+from ._text import begins_with, quoted, split_call
 from .arrivals import Arrivals, ConstantArrivals, GammaArrivals, PoissonArrivals
 from .day import DayArrivals
 from .loops import ClosedLoop, Replay
 from .mmpp import MmppArrivals
 from .rate_profile import ProfileArrivals
 
-__all__ = ["ARRIVAL_FORMS", "parse_arrivals"]
+__all__ = ["ARRIVAL_FORMS", "parse_arrivals", "with_file"]
 
 _TEXTS = ("workload", "client")
 
@@ -104,15 +104,44 @@ def parse_arrivals(text: str, *, where: str = "arrivals") -> Arrivals:
             return _profile(text, where)
     call = parse_call(text, where=where)
     if not isinstance(call, Call):
-        raise ConfigError(f"{where}: {text!r} is a number; one of {', '.join(_KINDS)}")
+        raise ConfigError(f"{where}: {checks.shown(text)} is a number; one of {', '.join(_KINDS)}")
     return _built(_known(call.name, where), call, where)
+
+
+def with_file(text: str, found: Callable[[str], str]) -> str:
+    """The text of arrivals or lengths with the name of the file in it as ``found`` would have it.
+
+    Parameters
+    ----------
+    text : str
+        ``profile(FILE, ...)`` or ``quantiles(FILE, ...)``; any other is given back as it is.
+    found : callable (str) -> str
+        From the name that is written to the one that is meant.
+
+    Examples
+    --------
+    >>> with_file("profile(rates.csv, workload=m-large)", lambda file: f"data/{file}")
+    'profile(data/rates.csv, workload=m-large)'
+    >>> with_file("gamma(cv=2)", str.upper)
+    'gamma(cv=2)'
+    """
+    if begins_with(text) not in ("profile", "quantiles"):
+        return text
+    try:
+        parts = split_call(text, where="")
+    except ConfigError:  # who reads the text will say so
+        return text
+    if parts.first is None or parts.first.startswith("[") or found(parts.first) == parts.first:
+        return text
+    named = [f"{key}={quoted(value)}" for key, value in parts.named.items()]
+    return f"{begins_with(text)}({', '.join([quoted(found(parts.first)), *named])})"
 
 
 def _known(name: str, where: str) -> str:
     name = _ALSO.get(name, name)
     if name not in _KINDS:
         hint = checks.nearest(name, [*_KINDS, *_ALSO])
-        raise ConfigError(f"{where}: unknown {name!r}{hint}; one of {', '.join(_KINDS)}")
+        raise ConfigError(f"{where}: unknown {checks.shown(name)}{hint}; one of {', '.join(_KINDS)}")
     return name
 
 
@@ -152,7 +181,7 @@ def _arguments(form: _Form, usage: str, call: Call, *, skip: tuple[str, ...] = (
     given = {**dict(zip(known, call.args, strict=False)), **call.named}
     for key, value in given.items():
         if key not in known:
-            raise ConfigError(f"unknown parameter {key!r}{checks.nearest(key, known)}; {usage}")
+            raise ConfigError(f"unknown parameter {checks.shown(key)}{checks.nearest(key, known)}; {usage}")
         if key in form.lists:
             if not isinstance(value, tuple) or any(isinstance(part, Call | tuple) for part in value):
                 raise ConfigError(f"{key}: numbers in brackets are needed, such as [1, 5]")

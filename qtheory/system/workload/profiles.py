@@ -120,7 +120,9 @@ def find_profile(name: str) -> Profile:
     found = spellings.get(name.strip().lower()) if isinstance(name, str) else None
     if found is None:
         hint = checks.nearest(str(name), spellings)
-        raise ConfigError(f"workload: unknown {name!r}{hint}; one of {', '.join(profile_names())}")
+        raise ConfigError(
+            f"workload: unknown {checks.shown(name)}{hint}; one of {', '.join(profile_names())}"
+        )
     return _profile(found)
 
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.ranges import at_most, number_between
 
 from ._steps import moments_of_work
 from ._text import quoted
-from .arrivals import spelled
+from .arrivals import CV_RANGE, FASTEST_RPS, LONGEST_S, spelled
 from .modulated import ModulatedArrivals
 from .readers import read_rates
 
@@ -31,14 +32,14 @@ class ProfileArrivals(ModulatedArrivals):
     Parameters
     ----------
     rates : sequence of float
-        Requests per second in each window, >= 0, not all 0. Their mean is the rate if no other is given;
+        Requests per second in each window, 0 .. 1e12, not all 0. Their mean is the rate if no other is given;
         else they are scaled to it.
     lengths_s : sequence of float
-        Lengths of the windows, seconds, > 0, as many.
+        Lengths of the windows, seconds, > 0, as many; 1e9 at most together.
     start_s : float
-        Time within the profile at which the arrivals begin, seconds, >= 0.
+        Time within the profile at which the arrivals begin, seconds, 0 .. 1e9.
     cv : float
-        Coefficient of variation of the gaps while the rate does not change, > 0 (default 1: Poisson).
+        Coefficient of variation of the gaps while the rate does not change, 1e-6 .. 1e3 (default 1: Poisson).
     client_cap : int
         Largest number of requests in flight at the client, >= 0; 0 is no limit.
     source : str
@@ -71,7 +72,9 @@ class ProfileArrivals(ModulatedArrivals):
         checks.non_negative(**{f"rates[{i}]": rate for i, rate in enumerate(self.rates)})
         checks.positive(**{f"lengths_s[{i}]": length for i, length in enumerate(self.lengths_s)})
         checks.positive(cv=self.cv)
+        number_between("cv", self.cv, *CV_RANGE)
         checks.non_negative(start_s=self.start_s)
+        at_most(LONGEST_S, start_s=self.start_s)
         checks.at_least(0, client_cap=self.client_cap)
         if len(self.rates) != len(self.lengths_s) or not self.rates:
             raise ConfigError(
@@ -80,6 +83,8 @@ class ProfileArrivals(ModulatedArrivals):
             )
         if not any(self.rates):
             raise ConfigError("rates: all are 0; one must be > 0")
+        at_most(FASTEST_RPS, rates=max(self.rates))
+        number_between("lengths_s", sum(self.lengths_s), 1e-6, LONGEST_S)
 
     @classmethod
     def from_file(

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qtheory.basics.checks import shown
 from qtheory.basics.errors import ConfigError
 
 from .block_hashes import BlockHashes
 
 __all__ = ["Request", "Requests"]
+
+_FLOATS = ("arrival_s", "predicted_output_tokens", "ttft_slo_s")
+_MOST_TOKENS = 10**9
+_RANGES: dict[str, tuple[float, float]] = {
+    "arrival_s": (0.0, sys.float_info.max),
+    "prompt_tokens": (1, _MOST_TOKENS),
+    "output_tokens": (1, _MOST_TOKENS),
+    "max_output_tokens": (1, _MOST_TOKENS),
+    "predicted_output_tokens": (0.0, _MOST_TOKENS),
+    "ttft_slo_s": (0.0, math.inf),
+}
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -60,25 +74,25 @@ class Requests:
     arrival_s : array of float
         Seconds after the start, >= 0, non-decreasing.
     prompt_tokens, output_tokens : array of int
-        Tokens of the prompt and tokens really produced, >= 1.
+        Tokens of the prompt and tokens really produced, 1 .. 1e9.
     max_output_tokens : array of int, optional
-        What the engine may assume of the output length (default: ``output_tokens``).
+        What the engine may assume of the output length, 1 .. 1e9 (default: ``output_tokens``).
     predicted_output_tokens : array of float, optional
-        What a predictor says of the output length (default: ``output_tokens``).
+        What a predictor says of the output length, 0 .. 1e9 (default: ``output_tokens``).
     priority : array of int, optional
         Smaller is more important (default 0).
     client : array of int, optional
         Tenant number (default 0).
     ttft_slo_s : array of float, optional
-        First-token limit used by deadline schedulers, seconds after arrival (default: infinite).
+        First-token limit used by deadline schedulers, seconds after arrival, >= 0 (default: infinite).
     block_hashes : BlockHashes, optional
         Which prompts begin alike, where a trace says so (default: unknown).
 
     Raises
     ------
     ConfigError
-        If lengths differ, times are unsorted or not finite, a value is not a number, or a length is not a
-        whole number of tokens from one on.
+        If a column is not a list of numbers, lengths differ, times are unsorted or not finite, or a value is
+        out of its range.
 
     Examples
     --------
@@ -98,31 +112,25 @@ class Requests:
     block_hashes: BlockHashes | None = None
 
     def __post_init__(self) -> None:
-        floats = {"arrival_s", "predicted_output_tokens", "ttft_slo_s"}
-        n = len(self.arrival_s)
+        n = len(_array("arrival_s", self.arrival_s))
         for field in fields(self):
             column = getattr(self, field.name)
-            if column is None:
+            if column is None and field.default is None:
                 continue
-            if isinstance(column, BlockHashes):
+            if field.name == "block_hashes":
+                if not isinstance(column, BlockHashes):
+                    raise ConfigError(f"block_hashes: {shown(column)} is not a BlockHashes")
                 if len(column) != n:
                     raise ConfigError(f"{field.name}: of {len(column)} requests, but there are {n} arrivals")
                 continue
-            array = _floats(field.name, column) if field.name in floats else _ints(field.name, column)
+            array = _floats(field.name, column) if field.name in _FLOATS else _ints(field.name, column)
             if array.shape != (n,):
                 raise ConfigError(f"{field.name}: shape {array.shape}, but there are {n} arrivals")
+            _in_range(field.name, array)
             object.__setattr__(self, field.name, array)
-        if n and not np.all(np.isfinite(self.arrival_s)):
-            raise ConfigError(f"arrival_s: row {int(np.argmin(np.isfinite(self.arrival_s)))} is not finite")
-        if n and self.arrival_s[0] < 0:
-            raise ConfigError(f"arrival_s: {self.arrival_s[0]:g} is before the start; times must be >= 0")
         if np.any(np.diff(self.arrival_s) < 0):
             row = int(np.argmax(np.diff(self.arrival_s) < 0)) + 1
             raise ConfigError(f"arrival_s: row {row} is earlier than the row before it; sort by time")
-        for name in ("prompt_tokens", "output_tokens", "max_output_tokens"):
-            column = getattr(self, name)
-            if column is not None and n and column.min() < 1:
-                raise ConfigError(f"{name}: {column.min()} in row {int(column.argmin())} must be >= 1")
 
     def __len__(self) -> int:
         return len(self.arrival_s)
@@ -150,8 +158,25 @@ class Requests:
         return (self.row(index) for index in range(len(self)))
 
 
+def _array(name: str, column: object) -> NDArray[Any]:
+    """A column as an array of numbers of some kind."""
+    try:
+        array = np.asarray(column)
+    except (ValueError, TypeError, OverflowError):  # rows of different lengths
+        array = np.asarray(None)
+    if array.ndim == 0 or (array.dtype.kind not in "iuf" and array.size):
+        if array.dtype.kind == "O" and any(_is_huge(item) for item in array.ravel().tolist()):
+            raise ConfigError(f"{name}: {shown(column)} holds a number that is too large for 64 bits")
+        raise ConfigError(f"{name}: {shown(column)} is not a list of numbers, one a request")
+    return array
+
+
+def _is_huge(item: object) -> bool:
+    return isinstance(item, int) and abs(item) > 2**63
+
+
 def _floats(name: str, column: ArrayLike) -> Floats:
-    array = np.asarray(column, dtype=np.float64)
+    array: Floats = _array(name, column).astype(np.float64)
     if np.any(np.isnan(array)):
         raise ConfigError(f"{name}: row {int(np.argmax(np.isnan(array)))} is not a number")
     return array
@@ -159,10 +184,30 @@ def _floats(name: str, column: ArrayLike) -> Floats:
 
 def _ints(name: str, column: ArrayLike) -> Ints:
     """Whole numbers; those given as floats are taken as long as nothing would be cut off."""
-    array = np.asarray(column)
+    array = _array(name, column)
     if array.dtype.kind == "f":
         broken = ~(np.isfinite(array) & (array == np.floor(array)))
         if np.any(broken):
             row = int(np.argmax(broken))
             raise ConfigError(f"{name}: {array.ravel()[row]:g} in row {row} must be a whole number")
+    if array.dtype.kind in "uf" and np.any(np.abs(array.astype(np.float64)) >= 2.0**63):
+        raise ConfigError(f"{name}: {shown(column)} holds a number that is too large for 64 bits")
     return array.astype(np.int64)
+
+
+def _in_range(name: str, array: Floats | Ints) -> None:
+    """Refuse what no request has, naming the first row that has it."""
+    if not len(array) or name not in _RANGES:
+        return
+    least, most = _RANGES[name]
+    bad = (array < least) | (array > most)
+    if not np.any(bad):
+        return
+    row = int(np.argmax(bad))
+    value = array[row]
+    if name == "arrival_s" and value == math.inf:
+        raise ConfigError(f"arrival_s: row {row} is not finite")
+    if name == "arrival_s":
+        raise ConfigError(f"arrival_s: {value:g} is before the start; times must be >= 0")
+    limit = f">= {least:g}" if value < least else f"at most {most:,}"
+    raise ConfigError(f"{name}: {shown(value.item())} in row {row} must be {limit}")

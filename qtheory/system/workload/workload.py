@@ -13,7 +13,7 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.system.slo import Slo
 
-from .arrivals import Arrivals, OpenArrivals, PoissonArrivals
+from .arrivals import Arrivals, OpenArrivals, PoissonArrivals, check_span
 from .lengths import Lengths, PairLengths
 from .loops import ClosedLoop, Replay
 from .request import Requests
@@ -40,7 +40,7 @@ class Workload:
     slo : Slo
         Limits that make a request good (default: none).
     duration_s : float, optional
-        Requests arriving in [0, ``duration_s``), seconds, > 0. Not for a closed loop.
+        Requests arriving in [0, ``duration_s``), seconds, > 0, at most 1e9. Not for a closed loop.
     n_requests : int, optional
         This many requests, >= 1. At most one of the two; a replay without either is the whole trace.
     trace : Requests, optional
@@ -49,7 +49,8 @@ class Workload:
     Raises
     ------
     ConfigError
-        If a parameter is missing, out of range or in contradiction to another.
+        If a parameter is missing, out of range or in contradiction to another, or all of it lasts longer than
+        1e9 s.
 
     Examples
     --------
@@ -88,6 +89,23 @@ class Workload:
             raise ConfigError("trace: needed with replay arrivals, and only there")
         if self.trace is not None and not len(self.trace):
             raise ConfigError("trace: holds no request")
+        self._check_spans()
+
+    def _check_spans(self) -> None:
+        """Refuse loads that last longer than the clock can count."""
+        if self.duration_s is not None:
+            check_span(self.duration_s, duration_s=self.duration_s)
+        n = self.n_requests or 0
+        if isinstance(self.arrivals, OpenArrivals) and self.rate_rps is not None:
+            check_span(n / float(self.rate_rps), rate_rps=self.rate_rps)
+        if isinstance(self.arrivals, ClosedLoop):
+            rounds = n / self.arrivals.concurrency
+            check_span(rounds * self.arrivals.think_s, arrivals=str(self.arrivals))
+        if self.trace is not None and isinstance(self.arrivals, Replay) and self.duration_s is None:
+            first_s, last_s = self.trace.arrival_s[
+                [0, min(n or len(self.trace), len(self.trace)) - 1]
+            ].tolist()
+            check_span((last_s - first_s) / float(self.arrivals.speed), speed=self.arrivals.speed)
 
     @classmethod
     def from_trace(
@@ -130,10 +148,11 @@ class Workload:
         checks.positive(rate_rps=rate_rps)
         if isinstance(self.arrivals, OpenArrivals):
             return replace(self, rate_rps=rate_rps)
-        if math.isinf(self.offered_rps) or not isinstance(self.arrivals, Replay):
+        if self.trace is None or math.isinf(self.offered_rps) or not isinstance(self.arrivals, Replay):
             raise ConfigError(
                 f"rate_rps: {rate_rps:g} given, but {self.arrivals} arrivals have no rate to change"
             )
+        check_span(len(self._replay_times(self.trace)) / float(rate_rps), rate_rps=rate_rps)
         speed = self.arrivals.speed * rate_rps / self.offered_rps
         return replace(self, arrivals=replace(self.arrivals, speed=speed))
 
@@ -152,7 +171,9 @@ class Workload:
             return self._replayed(self.trace)
         arrivals_rng, lengths_rng = rng.spawn(2)
         if self.n_requests is None and self.duration_s is None:
-            raise ConfigError(f"duration_s, n_requests: workload {self.name!r} needs one of the two")
+            raise ConfigError(
+                f"duration_s, n_requests: workload {checks.shown(self.name)} needs one of the two"
+            )
         if isinstance(self.arrivals, OpenArrivals):
             arrival_s = self.arrivals.arrival_times(
                 arrivals_rng, self.offered_rps, n=self.n_requests, duration_s=self.duration_s
@@ -166,7 +187,8 @@ class Workload:
     def _replay_times(self, trace: Requests) -> NDArray[np.float64]:
         """Moments (n,) of the part of the trace that is replayed, seconds after its first request."""
         speed = self.arrivals.speed if isinstance(self.arrivals, Replay) else 1.0
-        arrival_s: NDArray[np.float64] = (trace.arrival_s - trace.arrival_s[0]) / speed
+        with np.errstate(over="ignore"):  # beyond any duration
+            arrival_s: NDArray[np.float64] = (trace.arrival_s - trace.arrival_s[0]) / speed
         n = len(trace) if self.n_requests is None else self.n_requests
         if n > len(trace):
             raise ConfigError(f"requests: {n} is more than the {len(trace)} of the trace")

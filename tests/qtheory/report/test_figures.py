@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.colors import to_hex
 
 from qtheory.basics.errors import ConfigError
 from qtheory.report import draw_comparison, draw_goodput, draw_timeline, save_figure
@@ -108,3 +109,32 @@ def test_nothing_to_draw_is_refused() -> None:
             draw([])
     with pytest.raises(ConfigError, match="axes: 0 given"):
         draw_timeline(TIMELINE, [])
+
+
+def test_a_scheduler_has_the_same_colour_in_every_figure() -> None:
+    def colours(rows: list[dict[str, Any]]) -> dict[str, Any]:
+        ax = draw_goodput(rows)
+        return {text.get_text(): text.get_color() for text in ax.texts}
+
+    whole = colours(SWEEP)
+    assert len(set(whole.values())) == 3
+    assert colours(list(reversed(SWEEP))) == whole
+    assert colours([row for row in SWEEP if row["scheduler"] == "slo"]) == {"slo": whole["slo"]}
+    bars: list[Any] = list(draw_comparison([{"scheduler": "slo", "goodput_frac": 0.5}])[0].patches)
+    assert to_hex(bars[0].get_facecolor()).upper() == whole["slo"]
+
+
+def test_a_trace_is_drawn_against_its_speed() -> None:
+    rows = [{"scheduler": "fcfs", "speed": s, "rate_rps": 7 * s, "goodput_frac": 1 / s} for s in (1.0, 2.0)]
+    ax = draw_goodput(rows, against="speed")
+    assert ax.get_xlabel().startswith("speed of the trace")
+    assert [xy(line)[0] for line in ax.get_lines()][-1] == [1.0, 2.0]
+
+
+def test_a_long_title_stays_inside_the_figure() -> None:
+    ax = draw_goodput(SWEEP, title=f"fcfs: llama on h100, {'a_very_long_name_' * 9}.csv at 3 req/s")
+    figure: Any = ax.figure
+    figure.canvas.draw()
+    box = ax._left_title.get_window_extent()  # type: ignore[attr-defined]
+    assert box.x1 <= figure.bbox.x1
+    assert box.y1 <= figure.bbox.y1

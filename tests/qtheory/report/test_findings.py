@@ -116,3 +116,34 @@ def test_of_many_schedulers_only_the_pairs_with_the_first_are_put_in_words() -> 
         return len(told_apart([difference("mean_ttft_s", a, b, (0.1, 0.2)) for a, b in pairs]).splitlines())
 
     assert [lines(names) for names in ("ab", "abc", "abcd", "abcde")] == [1, 3, 3, 4]
+
+
+def test_all_that_are_best_are_named() -> None:
+    shares = {"fcfs": 0.5, "orca": 1.0, "chunked": 0.9999, "priority": 1.0}
+    rows = [
+        {"scheduler": name, "p99_tpot_s": 0.1 if name == "fcfs" else 0.05, "goodput_frac": share}
+        for name, share in shares.items()
+    ]
+    assert comparison(rows) == (
+        "orca, chunked and priority have the smallest p99 TPOT: 0.05 s, 2.0 times less than fcfs (0.1 s).\n"
+        "Goodput is highest with orca, chunked and priority: 100.0 %, 50.0 points more than fcfs (50.0 %)."
+    )
+
+
+def test_short_times_of_a_scheduler_that_serves_few_are_not_praised() -> None:
+    rows = [
+        {"scheduler": "static", "p99_tpot_s": 0.01, "goodput_frac": 0.3},
+        {"scheduler": "chunked", "p99_tpot_s": 0.05, "goodput_frac": 0.9},
+        {"scheduler": "fcfs", "p99_tpot_s": 0.10, "goodput_frac": 0.8},
+    ]
+    first = comparison(rows).splitlines()[0]
+    assert first == (
+        "Of those with at least half of the best goodput, chunked has the smallest p99 TPOT: 0.05 s, "
+        "2.0 times less than fcfs (0.1 s)."
+    )
+    assert comparison(rows[1:]).startswith("chunked has the smallest")
+
+
+@pytest.mark.parametrize(("high", "said"), [(6.0, "4 req/s (between 2 and 6)"), (2.08, "2.04 req/s")])
+def test_a_coarse_crossing_says_between_which_rates_it_stands(high: float, said: str) -> None:
+    assert str(goodput_crossing([(2.0, 1.0), (high, 0.8)])) == said

@@ -55,6 +55,8 @@ BAD_FILES = {
     "trace_binary.csv": bytes(range(256)) * 4,
     "table.csv": b"n_decodes,prefill_tokens\n1,0\n",
     "trace_good.csv": TRACE,
+    "good.toml": b'hardware = "rtx3050"\n',
+    "card_good.toml": CARD,
     "there.json": b"precious",
     "half.json.partial": b'{"key": "0", "result": {}, "values": {}, "stepwise": null}\n',
     "broken.json.partial": b"nothing\n",
@@ -67,5 +69,7 @@ def _bad_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, content in BAD_FILES.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "folder").mkdir()
+    for name in ("loop", "loop.svg"):
+        (tmp_path / name).symlink_to(name)
     monkeypatch.chdir(tmp_path)
     return tmp_path

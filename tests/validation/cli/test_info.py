@@ -91,3 +91,27 @@ def test_the_guides_claims_stand_beside_what_its_card_gives(capsys: pytest.Captu
     assert [claim["guide_s"] for claim in claims] == [0.45, 0.03]
     assert all(claim["step_s"] > 0 for claim in claims)
     assert "450 ms" in shown("info --hardware rtx3050", capsys)
+
+
+@pytest.mark.parametrize("name", ["rtx3050", "h100", "llama-3.1-8b", "deepseek-v3"])
+def test_a_preset_written_as_a_file_describes_the_same(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / f"{name}.toml"
+    assert shown(f"info {name} --format toml --out {path}", capsys) == ""
+    assert data(f"info {path}", capsys)["result"] == data(f"info {name}", capsys)["result"]
+
+
+def test_the_list_says_how_arrivals_and_laws_are_written(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = data("info", capsys)["result"]
+    assert {"kind": "arrivals", "name": "gamma", "form": "gamma(cv, [client_cap])"} in rows
+    text = shown("info", capsys)
+    assert "closed(concurrency, [think_s])" in text
+    assert "lognormal(mean, cv) or lognormal(mean, scv)" in text
+
+
+@pytest.mark.parametrize("words", ["info", "info h100", "info --hardware rtx3050 --tp 1"])
+def test_presets_say_which_version_showed_them(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    provenance = data(words, capsys)["provenance"]
+    assert provenance["version"]
+    assert provenance["scenario"] == ({"hardware": "rtx3050"} if "--hardware" in words else {})

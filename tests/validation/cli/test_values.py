@@ -76,7 +76,8 @@ def test_a_grid_holds_its_largest_rate_despite_rounding() -> None:
     ("given_rates", "names"),
     [
         (("2,4", 2.0, None, None), "--rates"),
-        ((None, None, None, None), "--min-rate"),
+        ((None, None, None, 1.0), "--min-rate"),
+        ((None, 1.0, 1e300, 1e-300), "--step"),
         ((None, 2.0, 18.0, None), "--step"),
         ((None, 2.0, 1.0, 1.0), "--max-rate"),
         ((None, 2.0, 18.0, 0.0), "--step"),
@@ -88,3 +89,7 @@ def test_a_grid_holds_its_largest_rate_despite_rounding() -> None:
 def test_numbers_that_make_no_grid_are_refused_by_flag(given_rates: tuple[object, ...], names: str) -> None:
     with pytest.raises(ConfigError, match=f"^{names}: "):
         rate_grid(*given_rates)  # type: ignore[arg-type]
+
+
+def test_no_rates_at_all_are_an_empty_grid() -> None:
+    assert rate_grid(None, None, None, None) == []

@@ -10,11 +10,12 @@ from __future__ import annotations
 from .format import TraceFormat
 from .quantiles import read_length_laws
 from .rates import read_rates
-from .read import read_lengths, read_requests
+from .read import TICKS, read_lengths, read_requests
 from .registry import reader_names
 from .ticks import spread_ticks
 
 __all__ = [
+    "TICKS",
     "TraceFormat",
     "read_length_laws",
     "read_lengths",

@@ -51,7 +51,7 @@ class Chooser:
             if value is None and len(found) > 1:
                 raise ConfigError(f"{path}: {name} is needed to choose from it; one of {listed}")
             if value is not None and name not in self.seen:
-                raise ConfigError(f"{path}: {name}: {value!r} given, but there is no such column")
+                raise ConfigError(f"{path}: {name}: {checks.shown(value)} given, but there is no such column")
             if value is not None and value not in found:
                 hint = checks.nearest(value, found)
-                raise ConfigError(f"{path}: {name}: unknown {value!r}{hint}; one of {listed}")
+                raise ConfigError(f"{path}: {name}: unknown {checks.shown(value)}{hint}; one of {listed}")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import IO, BinaryIO, TextIO, cast
 
 from qtheory.basics.errors import ConfigError
-from qtheory.basics.files import nearest_file, shown_path
+from qtheory.basics.files import nearest_file, shown_name
 
 __all__ = ["open_text"]
 
@@ -54,9 +54,9 @@ def open_text(path: str) -> Iterator[TextIO]:
         raise ConfigError(f"{path}: not a text file (byte 0x{byte:02x} is not UTF-8)") from None
     except UnicodeEncodeError as error:
         broken = ascii(error.object[error.start])
-        raise ConfigError(f"{shown_path(path)}: {broken} is half a character; no file name has one") from None
+        raise ConfigError(f"{shown_name(path)}: {broken} is half a character; no file name has one") from None
     except OSError as error:
-        raise ConfigError(f"{shown_path(path)}: cannot be read ({error.strerror or error})") from None
+        raise ConfigError(f"{shown_name(path)}: cannot be read ({error.strerror or error})") from None
 
 
 def _unpacked(path: str, file: io.BufferedReader) -> BinaryIO:

@@ -14,6 +14,7 @@ from qtheory.basics.errors import ConfigError
 __all__ = ["Block", "FaultError", "Rows", "Table", "folded"]
 
 BLOCK_ROWS = 65_536
+_LONGEST_LINE = 1_000_000
 
 
 class FaultError(Exception):
@@ -102,9 +103,10 @@ class Table:
         Raises
         ------
         ConfigError
-            If there is no row, a row has too many or too few values, or a quote is not closed.
+            If there is no row, a row has too many or too few values, a quote is not closed, or a line is
+            longer than a million characters.
         """
-        reader = csv.reader(self.stream, delimiter=self.delimiter, strict=True)
+        reader = csv.reader(self._lines(), delimiter=self.delimiter, strict=True)
         first_line, n_rows = self.header_line + 1, 0
         while True:
             try:
@@ -126,6 +128,17 @@ class Table:
             first_line = self.header_line + reader.line_num + 1
         if n_rows == 0:
             raise ConfigError(f"{self.path}: line {self.header_line}: column names, but no rows below them")
+
+    def _lines(self) -> Iterator[str]:
+        """Lines, none of which is taken into memory if it is longer than any table has."""
+        readline, number = self.stream.readline, self.header_line
+        while line := readline(_LONGEST_LINE + 1):
+            number += 1
+            if len(line) > _LONGEST_LINE:
+                raise ConfigError(
+                    f"{self.path}: line {number}: more than {_LONGEST_LINE:,} characters; one row a line"
+                )
+            yield line
 
     def _refuse_ragged(self, rows: list[list[str]], lines: Sequence[Sequence[str]], first_line: int) -> None:
         wanted = len(self.header)

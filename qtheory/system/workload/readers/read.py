@@ -22,11 +22,13 @@ from .format import Place
 from .registry import recognise
 from .ticks import spread_ticks
 
-__all__ = ["read_lengths", "read_requests"]
+__all__ = ["TICKS", "read_lengths", "read_requests"]
 
 Array = NDArray[np.int64] | NDArray[np.float64]
 _LENGTHS = ("prompt_tokens", "output_tokens")
-_TICKS = ("recorded", "even", "random")
+
+TICKS = ("recorded", "even", "random")
+"""What may be done with requests that were recorded at one time."""
 
 
 def read_requests(path: str | os.PathLike[str], *, ticks: str = "recorded", seed: int = 0) -> Requests:
@@ -61,7 +63,7 @@ def read_requests(path: str | os.PathLike[str], *, ticks: str = "recorded", seed
     >>> requests.arrival_s.tolist(), requests.prompt_tokens.tolist()
     ([0.0, 1.5], [100, 20])
     """
-    checks.one_of("ticks", ticks, _TICKS)
+    checks.one_of("ticks", ticks, TICKS)
     checks.at_least(0, seed=seed)
     with open_rows(os.fspath(path)) as table:
         places = recognise(table, ("arrival_s", *_LENGTHS))

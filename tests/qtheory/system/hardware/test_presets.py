@@ -123,7 +123,14 @@ def test_a_file_describes_a_card_of_ones_own(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (OWN.replace("mfu_frac", "mfu_fraction"), r"mfu_fraction: unknown key \(did you mean 'mfu_frac'"),
-        (OWN.replace("link_bytes_per_s = 32e9", ""), "link_bytes_per_s: missing"),
+        (OWN.replace("memory_bytes = 24e9", ""), "memory_bytes: missing; a Hardware needs it"),
+        (
+            "mfu_frac = 0.5",
+            "peak_flops_per_s, memory_bytes, bandwidth_bytes_per_s: missing; a Hardware needs them",
+        ),
+        (OWN.replace("memory_bytes = 24e9", "memory_gb = 24"), r"'memory_bytes'\?\); 1 GB is 1e9 bytes"),
+        ("link_latency_ms = 1" + OWN, r"'link_latency_s'\?\); 1 ms is 1e-3 s"),
+        (OWN.replace("32e9", "true"), "link_bytes_per_s: True is not a number"),
         (OWN.replace("24e9", "nan"), "memory_bytes: nan"),
         (OWN.replace("24e9", "-24e9"), "memory_bytes: -2.4e"),
         (OWN.replace("24e9", '"24 GB"'), "memory_bytes: '24 GB' is not a number"),

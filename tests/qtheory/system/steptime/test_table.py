@@ -117,7 +117,8 @@ def test_a_file_is_read_in_any_order_of_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "needs two or more rising"),
+        ("", "is empty; give a CSV table of table, tokens, mean_context, ms"),
+        (CSV.splitlines()[0], "needs two or more rising"),
         (CSV.replace("mean_context", "mean"), "line 2: mean_context: missing"),
         (CSV.replace("prefill,20,,20", "prefill,many,,20"), "line 3: tokens: 'many' is not a number"),
         (CSV.replace("prefill,20,,20", "prefil,20,,20"), r"line 3: table: unknown 'prefil' \(did you mean"),

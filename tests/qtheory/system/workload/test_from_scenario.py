@@ -101,7 +101,7 @@ def test_a_closed_loop_takes_requests():
         ({"prompt": "lognorml(mean=1)"}, "prompt: unknown law 'lognorml'"),
         ({"lengths": "none.csv"}, "none.csv"),
         ({"lengths": "none.csv", "output": "64"}, "output: '64' given together with lengths"),
-        ({"correlation": 2.0}, "correlation: 2.0 must be between -1 and 1"),
+        ({"correlation": 2.0}, "correlation: 2 is outside what is allowed, -1 .. 1"),
     ],
 )
 def test_contradictions_in_a_scenario_are_refused(fields, message):

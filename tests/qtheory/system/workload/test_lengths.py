@@ -121,7 +121,7 @@ def test_pairs_from_arrays_equal_pairs_from_lists():
         ),
         (
             lambda: LawLengths(prompt=Gamma(mean=1, cv=1), output=Exponential(mean=2), rank_correlation=1.5),
-            "rank_correlation: 1.5 must be between -1 and 1",
+            "rank_correlation: 1.5 is outside what is allowed, -1 .. 1",
         ),
         (
             lambda: LawLengths(prompt=Constant(value=1), output=Constant(value=1), max_output_tokens=0),
