@@ -72,7 +72,7 @@ FLAGS = [
     ("run --no-records --plot a.png --duration 1", "--no-records", "plot"),
     ("run --no-records --steady", "--no-records", "steady state"),
     ("run --no-records --records-out a.csv --duration 1", "--no-records", "a file of records"),
-    ("run --no-records --scheduler orca --admission no_evict --duration 1", "records: must be kept"),
+    ("run --no-records --budget-tokens 20 --duration 1", "records: must be kept", "budget_tokens=20"),
     ("trace trace_good.csv --schedulers fcfs --scheduler slo", "--schedulers", "--scheduler"),
     ("sweep --hardware rtx3050 --requests 9 --ttft-slo-s inf --tpot-slo-s inf", "rates", "stays above 50 %"),
     ("info chat --format toml", "--format", "chat", "toml"),
