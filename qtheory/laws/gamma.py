@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qtheory.basics import checks
+from qtheory.basics.ranges import number_between
 
 from ._gamma import GammaShaped
 
@@ -20,12 +21,12 @@ class Gamma(GammaShaped):
     mean : float
         E[X] = m, > 0.
     cv : float
-        Coefficient of variation c (standard deviation / mean), > 0; 1 gives the exponential law.
+        Coefficient of variation c (standard deviation / mean), 1e-6 .. 1e6; 1 gives the exponential law.
 
     Raises
     ------
     ConfigError
-        If a parameter is not a finite number above zero.
+        If a parameter is out of range.
 
     Examples
     --------
@@ -39,6 +40,7 @@ class Gamma(GammaShaped):
 
     def __post_init__(self) -> None:
         checks.positive(mean=self.mean, cv=self.cv)
+        number_between("cv", self.cv, 1e-6, 1e6)  # where 64 bits hold both the body and the moments
 
     @property
     def _shape(self) -> float:

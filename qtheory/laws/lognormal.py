@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import lambertw, ndtr, ndtri
 
 from qtheory.basics import checks
+from qtheory.basics.ranges import number_between
 
 from .law import Law
 
@@ -38,12 +39,12 @@ class Lognormal(Law):
     mean : float
         E[X] = m, > 0.
     cv : float
-        Coefficient of variation c (standard deviation / mean), > 0.
+        Coefficient of variation c (standard deviation / mean), 1e-6 .. 1e6.
 
     Raises
     ------
     ConfigError
-        If a parameter is not a finite number above zero, or for a transform at Re s < 0.
+        If a parameter is out of range, or for a transform at Re s < 0.
 
     References
     ----------
@@ -64,6 +65,7 @@ class Lognormal(Law):
 
     def __post_init__(self) -> None:
         checks.positive(mean=self.mean, cv=self.cv)
+        number_between("cv", self.cv, 1e-6, 1e6)  # where 64 bits hold both the body and the moments
 
     @property
     def _sigma(self) -> float:

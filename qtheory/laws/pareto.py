@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.ranges import number_between
 
 from .law import Law
 
@@ -30,7 +31,7 @@ class Pareto(Law):
     Parameters
     ----------
     alpha : float
-        Tail index, > 0.
+        Tail index, 0.01 .. 1000.
     low : float
         Smallest value, > 0.
     high : float, optional
@@ -62,6 +63,7 @@ class Pareto(Law):
 
     def __post_init__(self) -> None:
         checks.positive(alpha=self.alpha, low=self.low)
+        number_between("alpha", self.alpha, 0.01, 1000.0)
         if self.high is not None:
             checks.positive(high=self.high)
             if not self.high > self.low:
@@ -72,15 +74,9 @@ class Pareto(Law):
         return self.moment(1)
 
     @property
-    def _beyond(self) -> float:
-        """What an unbounded law would hold above ``high``."""
-        return 0.0 if self.high is None else float((self.low / self.high) ** self.alpha)
-
-    @property
     def _inside(self) -> float:
         """1 - r without cancellation."""
-        width = 1.0 if self.high is None else (self.high - self.low) / self.high
-        return 1.0 if self.high is None else -math.expm1(self.alpha * math.log1p(-width))
+        return 1.0 if self.high is None else float(-np.expm1(self.alpha * _log_ratio(self.low, self.high)))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -91,18 +87,19 @@ class Pareto(Law):
 
     def _cdf(self, x: Floats) -> Floats:
         above = np.minimum(x, min(self.support[1], np.finfo(np.float64).max))
-        with np.errstate(divide="ignore"):  # at infinity nothing is left
-            grown = -np.expm1(self.alpha * np.log1p(-(above - self.low) / above))
-        return np.minimum(grown / self._inside, 1.0)
+        return np.minimum(-np.expm1(self.alpha * _log_ratio(self.low, above)) / self._inside, 1.0)
 
     def _sf(self, x: Floats) -> Floats:
         if self.high is None:
             return np.asarray((self.low / x) ** self.alpha)
-        left = -np.expm1(self.alpha * np.log1p(-np.maximum(self.high - x, 0.0) / self.high))
-        return self._beyond * (self.high / np.minimum(x, self.high)) ** self.alpha * left / self._inside
+        below = np.minimum(x, self.high)
+        left = -np.expm1(self.alpha * _log_ratio(below, self.high))
+        return np.asarray((self.low / below) ** self.alpha * left / self._inside)
 
     def _ppf(self, q: Floats) -> Floats:
-        return np.minimum(self.low * (1.0 - q * self._inside) ** (-1.0 / self.alpha), self.support[1])
+        with np.errstate(over="ignore"):  # beyond any upper end
+            found = self.low * (1.0 - q * self._inside) ** (-1.0 / self.alpha)
+        return np.minimum(found, self.support[1])
 
     def _moment_between(self, k: int, low: float, high: float) -> float:
         a, b = max(low, self.support[0]), min(high, self.support[1])
@@ -129,3 +126,10 @@ class Pareto(Law):
             z[:, 0] == 0, 1.0, self.alpha * np.exp(-z[:, 0]) * turn[:, 0] * (integrand @ measure)
         )
         return np.asarray(values, dtype=np.complex128).reshape(np.shape(s))
+
+
+def _log_ratio(small: float | Floats, large: float | Floats) -> Floats:
+    """log(small / large) for 0 < small <= large, without cancellation where they are close."""
+    apart = (np.asarray(large) - small) / large
+    with np.errstate(divide="ignore"):  # of the branch that is not taken
+        return np.where(apart < 0.5, np.log1p(-apart), np.log(np.asarray(small) / large))

@@ -115,13 +115,16 @@ class PhaseType(Law):
 
     @property
     def mean(self) -> float:
+        """E[X]."""
         return self.moment(1)
 
     @property
     def support(self) -> tuple[float, float]:
+        """Smallest interval that holds X."""
         return 0.0, math.inf
 
     def scaled(self, c: float) -> PhaseType:
+        """Law of ``c`` X, ``c`` > 0."""
         return PhaseType(start=self.start, rates=(self.generator / c).tolist())
 
     def _sf(self, x: Floats) -> Floats:
@@ -226,6 +229,7 @@ class Coxian(PhaseType):
         PhaseType.__post_init__(self)
 
     def scaled(self, c: float) -> Coxian:
+        """Law of ``c`` X, ``c`` > 0."""
         return Coxian(phase_rates=[rate / c for rate in self.phase_rates], go_on=self.go_on)
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, gammaln
 
 from qtheory.basics import checks
+from qtheory.basics.ranges import number_between
 
 from .law import Law
 
@@ -30,14 +31,14 @@ class Weibull(Law):
     Parameters
     ----------
     shape : float
-        k, > 0; below 1 the tail is heavier than exponential.
+        k, 0.02 .. 2000; below 1 the tail is heavier than exponential.
     scale : float
         :math:`\lambda` in the unit of X, > 0.
 
     Raises
     ------
     ConfigError
-        If a parameter is not a finite number above zero, or for a transform at Re s < 0.
+        If a parameter is out of range, or for a transform at Re s < 0.
 
     Examples
     --------
@@ -51,6 +52,7 @@ class Weibull(Law):
 
     def __post_init__(self) -> None:
         checks.positive(shape=self.shape, scale=self.scale)
+        number_between("shape", self.shape, 0.02, 2000.0)  # below, even the moments exceed 64 bits
 
     @property
     def mean(self) -> float:
@@ -72,10 +74,14 @@ class Weibull(Law):
         return Weibull(shape=self.shape, scale=c * self.scale)
 
     def _cdf(self, x: Floats) -> Floats:
-        return -np.expm1(-((x / self.scale) ** self.shape))
+        return -np.expm1(-self._hazard(x))
 
     def _sf(self, x: Floats) -> Floats:
-        return np.exp(-((x / self.scale) ** self.shape))
+        return np.exp(-self._hazard(x))
+
+    def _hazard(self, x: Floats) -> Floats:
+        with np.errstate(over="ignore"):  # infinite: nothing is left
+            return np.asarray((x / self.scale) ** self.shape)
 
     def _ppf(self, q: Floats) -> Floats:
         return self.scale * (-np.log1p(-q)) ** (1.0 / self.shape)

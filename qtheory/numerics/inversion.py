@@ -12,7 +12,7 @@ from scipy.special import binom
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ConvergenceError
 
-__all__ = ["Transform", "invert_laplace", "invert_laplace_2d", "invert_pgf"]
+__all__ = ["Transform", "invert_laplace", "invert_laplace_2d", "invert_pgf", "pmf_of_pgf"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -22,6 +22,7 @@ Transform = Callable[[Complexes], Complexes]
 _DAMPING = 22.0
 _AVERAGED = 20
 _NOISE = 1e-8
+_PATIENCE = 48  # terms beyond which less is asked: beside a kink digits are dear
 _FIRST_TERMS = 24
 
 
@@ -72,7 +73,8 @@ def invert_laplace(
     t : array_like
         Where :math:`f` is wanted, > 0 (with the unit of 1/s).
     tol, worst : float
-        Absolute error aimed at; largest estimate that is accepted after ``max_terms``.
+        Absolute error aimed at (less, the more terms it takes); largest estimate that is accepted after
+        ``max_terms``.
     max_terms : int
         Terms at most for one ``t``.
 
@@ -108,7 +110,8 @@ def invert_laplace(
     while True:
         value[left], gap = _euler_sums(terms, times[left], n_terms)
         at_noise = (gap < _NOISE) & (gap > 0.7 * last_gap)  # more terms do not help: rounding
-        is_open = ~((gap <= tol) | at_noise)
+        enough = max(tol, min(tol * (n_terms / _PATIENCE) ** 3, 0.1 * worst))
+        is_open = ~((gap <= enough) | at_noise)
         left, terms, last_gap = left[is_open], terms[is_open], gap[is_open]
         if not left.size or n_terms >= max_terms:
             break
@@ -210,3 +213,37 @@ def invert_pgf(pgf: Transform, n_max: int) -> Floats:
     circle = radius * np.exp(2j * np.pi * np.arange(n_points // 2 + 1) / n_points)
     found = np.fft.irfft(pgf(circle).conj(), n_points)[: n_max + 1]
     return np.asarray(found / radius ** np.arange(n_max + 1), dtype=float)
+
+
+def pmf_of_pgf(pgf: Transform) -> Callable[[int], float]:
+    """Probabilities of a generating function as a function of n, computed in blocks when asked for.
+
+    Parameters
+    ----------
+    pgf : callable (complex array) -> complex array
+        As for `invert_pgf`.
+
+    Raises
+    ------
+    ConvergenceError
+        From the function, if a probability comes out below zero by more than rounding.
+
+    Examples
+    --------
+    >>> pmf = pmf_of_pgf(lambda z: 0.5 / (1 - 0.5 * z))
+    >>> round(pmf(2), 9), pmf(-1)
+    (0.125, 0.0)
+    """
+    known = np.empty(0)
+
+    def pmf(n: int) -> float:
+        nonlocal known
+        if n < 0:
+            return 0.0
+        if n >= known.size:
+            known = invert_pgf(pgf, max(63, 2 * n))
+        if known[n] < -_NOISE:
+            raise ConvergenceError(f"P(N = {n}) came out as {known[n]:.3g}; the generating function is off")
+        return max(float(known[n]), 0.0)
+
+    return pmf

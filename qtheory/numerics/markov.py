@@ -19,6 +19,7 @@ _STIRLING = np.array(
     [math.inf]
     + [math.lgamma(n + 1) - 0.5 * math.log(2 * math.pi * n) - n * math.log(n) + n for n in range(1, 16)]
 )
+_EXACT = 100  # states up to which the slower, exact elimination is used
 _LIGHT = 1e-3  # a reference state lighter than this is exchanged for the heaviest one
 
 
@@ -79,6 +80,13 @@ def poisson_pmf(n: ArrayLike, mean: ArrayLike) -> Floats:
 def poisson_reach(n: ArrayLike, mean: ArrayLike) -> Floats:
     """P(N >= n) for a Poisson N, small tails with full relative accuracy; 1 for n <= 0.
 
+    Parameters
+    ----------
+    n : array_like
+        Counts.
+    mean : array_like
+        Means, >= 0; broadcast against ``n``.
+
     Examples
     --------
     >>> poisson_reach([0, 1, 2], 1.0).round(6).tolist()
@@ -91,6 +99,13 @@ def poisson_reach(n: ArrayLike, mean: ArrayLike) -> Floats:
 
 def poisson_below(n: ArrayLike, mean: ArrayLike) -> Floats:
     """P(N < n) for a Poisson N, small tails with full relative accuracy; 0 for n <= 0.
+
+    Parameters
+    ----------
+    n : array_like
+        Counts.
+    mean : array_like
+        Means, >= 0; broadcast against ``n``.
 
     Examples
     --------
@@ -113,13 +128,40 @@ def _balance(p: Floats, reference: int) -> Floats:
     return np.asarray(weights / weights.sum(), dtype=float)
 
 
+def _eliminated(p: Floats) -> Floats:
+    """Stationary law by elimination from the last state on, without subtractions; ``p`` is used up."""
+    for k in range(len(p) - 1, 0, -1):
+        p[:k, k] /= p[k, :k].sum()
+        p[:k, :k] += np.outer(p[:k, k], p[k, :k])
+    weights = np.ones(len(p))
+    for k in range(1, len(p)):
+        weights[k] = weights[:k] @ p[:k, k]
+    return np.asarray(weights / weights.sum(), dtype=float)
+
+
+def _recurrent(p: Floats) -> NDArray[np.intp]:
+    """The states of the one class that is not left."""
+    from scipy.sparse.csgraph import connected_components  # slow to import, so only here
+
+    n_classes, label = connected_components(p > 0, directed=True, connection="strong")
+    if n_classes == 1:
+        return np.arange(len(p))
+    row, column = np.nonzero(p)
+    left = np.unique(label[row[label[row] != label[column]]])
+    final = np.setdiff1d(np.arange(n_classes), left)
+    if len(final) > 1:
+        raise ConvergenceError(f"p: {len(final)} classes of states do not reach each other; give one of them")
+    return np.flatnonzero(label == final[0])
+
+
 def stationary(p: Floats, *, typical: int = 0) -> Floats:
     r"""Stationary law of a chain with one recurrent class, from transition probabilities or rates.
 
-    One state is taken out and the others are counted in visits between its returns. The matrix
-    :math:`I-P` without that state is diagonally dominant, so elimination adds numbers of one sign only [1]_;
-    the diagonal is the sum of the other entries of its row and is not read. If the state taken out turns out
-    to be rare, the heaviest one takes its place.
+    Up to 100 states by the elimination of Grassmann, Taksar and Heyman [1]_, which adds numbers of one sign
+    only: every probability has full relative accuracy, also where the chain hardly mixes. Beyond, one state
+    is taken out and the visits to the others between its returns are solved for; the matrix is diagonally
+    dominant, so that no probability comes out negative, and the diagonal is the sum of the other entries of
+    its row. If the state taken out turns out to be rare, the heaviest one takes its place.
 
     Parameters
     ----------
@@ -151,13 +193,25 @@ def stationary(p: Floats, *, typical: int = 0) -> Floats:
     np.fill_diagonal(matrix, 0.0)
     if not np.all(np.isfinite(matrix)) or matrix.min() < 0:
         raise ConfigError("p: entries off the diagonal must be finite and >= 0")
-    if len(matrix) == 1:
-        return np.ones(1)
+    if len(matrix) > _EXACT and matrix.any(axis=0).all():
+        return _solved(matrix, typical)
+    states = _recurrent(matrix)
+    pi = np.zeros(len(matrix))
+    inner = matrix[np.ix_(states, states)]
+    if len(states) <= _EXACT:
+        pi[states] = _eliminated(inner)
+    else:
+        pi[states] = _solved(inner, int(np.argmin(np.abs(states - typical))))
+    return pi
+
+
+def _solved(p: Floats, typical: int) -> Floats:
+    """Stationary law by solving for the visits between returns to one state."""
     try:
-        found = _balance(matrix, typical)
+        found = _balance(p, typical)
         heaviest = int(np.argmax(found))
         if found[typical] < _LIGHT * found[heaviest]:
-            found = _balance(matrix, heaviest)
+            found = _balance(p, heaviest)
     except np.linalg.LinAlgError:
         raise ConvergenceError("p: the chain has states that do not reach each other") from None
     if not np.all(np.isfinite(found)) or found.min() < -1e-14:

@@ -66,6 +66,15 @@ def exp_generator(q: Floats, t: ArrayLike) -> Floats:
 def phase_tail(start: Floats, q: Floats, t: ArrayLike) -> Floats:
     """P(T > t) for the time T that a chain with sub-generator ``q`` needs to end, from the law ``start``.
 
+    Parameters
+    ----------
+    start : array (n,)
+        Law of the first state; what it lacks to 1 has ended at once.
+    q : array (n, n)
+        Sub-generator: rates, row sums <= 0.
+    t : array_like
+        Times, >= 0 (unit of 1/rate).
+
     Examples
     --------
     >>> phase_tail(np.array([1.0, 0.0]), np.array([[-1.0, 1.0], [0.0, -1.0]]), [0.0, 2.0]).round(6).tolist()
@@ -79,7 +88,27 @@ def phase_tail(start: Floats, q: Floats, t: ArrayLike) -> Floats:
 
 
 def check_subgenerator(name: str, q: Floats) -> None:
-    """Raise `ConfigError` unless ``q`` is a square matrix of rates with row sums <= 0 that leads out."""
+    """Raise `ConfigError` unless ``q`` is a square matrix of rates with row sums <= 0.
+
+    Parameters
+    ----------
+    name : str
+        What the matrix is called in the message.
+    q : array (n, n)
+        The matrix.
+
+    Raises
+    ------
+    ConfigError
+        If it is not a sub-generator.
+
+    Examples
+    --------
+    >>> check_subgenerator("rates", np.array([[-1.0, 2.0], [0.0, -1.0]]))
+    Traceback (most recent call last):
+    ...
+    qtheory.basics.errors.ConfigError: rates: row 0 sums to 1; rows must sum to <= 0
+    """
     if q.ndim != 2 or q.shape[0] != q.shape[1] or not q.size:
         raise ConfigError(f"{name}: shape {q.shape} must be square")
     if not np.all(np.isfinite(q)):

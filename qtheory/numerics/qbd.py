@@ -21,6 +21,11 @@ _MAX_STEPS = 64  # levels looked ahead double in every step
 def perron_root(matrix: Floats) -> float:
     """Largest real part of the eigenvalues of a matrix with non-negative off-diagonal entries.
 
+    Parameters
+    ----------
+    matrix : array (m, m)
+        Non-negative off the diagonal.
+
     Examples
     --------
     >>> round(perron_root(np.array([[0.2, 0.1], [0.3, 0.4]])), 12)

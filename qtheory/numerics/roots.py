@@ -28,6 +28,12 @@ def _chandrupatla_step(x: tuple[Floats, Floats, Floats], f: tuple[Floats, Floats
     return np.where(safe & np.isfinite(share), share, 0.5)
 
 
+def _ends(low: ArrayLike, high: ArrayLike) -> tuple[tuple[int, ...], Floats, Floats]:
+    """The shape of the answer, and upper and lower bounds as flat arrays."""
+    a, b = np.broadcast_arrays(np.asarray(low, dtype=float), np.asarray(high, dtype=float))
+    return a.shape, np.atleast_1d(b).ravel().copy(), np.atleast_1d(a).ravel().copy()
+
+
 def bracketed_root(
     function: Callable[[Floats, Indices], Floats],
     low: ArrayLike,
@@ -73,9 +79,7 @@ def bracketed_root(
     >>> bracketed_root(lambda x, which: x**2 - target[which], [0.0, 0.0], [9.0, 9.0]).round(6).tolist()
     [1.414214, 1.732051]
     """
-    a, b = np.broadcast_arrays(np.asarray(low, dtype=float), np.asarray(high, dtype=float))
-    shape = a.shape
-    x1, x2 = np.atleast_1d(b).ravel().copy(), np.atleast_1d(a).ravel().copy()
+    shape, x1, x2 = _ends(low, high)
     which = np.arange(x1.size)
     if values is None:
         f1, f2 = function(x1, which), function(x2, which)
@@ -86,8 +90,7 @@ def bracketed_root(
         raise ConfigError(f"low={x2[k]:g}, high={x1[k]:g}: the function has the same sign at both")
     root = np.where(np.abs(f1) < np.abs(f2), x1, x2)
     x3, f3 = x2, f2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(f1 != f2, f1 / (f1 - f2), 0.5)  # first a secant
+    share = np.divide(f1, f1 - f2, out=np.full_like(f1, 0.5), where=f1 != f2)  # first a secant
     for _ in range(max_steps):
         better = np.abs(f1) < np.abs(f2)
         root[which] = np.where(better, x1, x2)
@@ -109,7 +112,12 @@ def bracketed_root(
 
 
 def quantile(
-    tail: Callable[[Floats], Floats], q: ArrayLike, *, scale: float, rtol: float = 1e-12, noise: float = 0.0
+    tail: Callable[[Floats], Floats],
+    q: ArrayLike,
+    *,
+    scale: float,
+    rtol: float = 1e-12,
+    noise: ArrayLike = 0.0,
 ) -> Floats:
     """Smallest t >= 0 with ``1 - tail(t) >= q``, for a tail that falls from ``tail(0)`` to zero.
 
@@ -125,8 +133,8 @@ def quantile(
         A time of the order of the mean, > 0; the bracket grows from it.
     rtol : float
         Relative accuracy of the answer.
-    noise : float
-        Absolute error of ``tail``, below which no better answer is looked for.
+    noise : array_like
+        Absolute error of ``tail``, below which no better answer is looked for; one for all or one a level.
 
     Raises
     ------
@@ -153,10 +161,11 @@ def quantile(
     later = np.flatnonzero(start > target)  # the others: t = 0 will do
     if later.size:
         goal = target[later]
+        slack = np.broadcast_to(np.asarray(noise, dtype=float), shape).ravel()[later] / goal
 
         def gap(t: Floats, which: Indices) -> Floats:
             excess = np.log(np.maximum(tail(t), _TINY) / goal[which])
-            return np.where(np.abs(excess) * goal[which] <= noise, 0.0, excess)
+            return np.where(np.abs(excess) <= slack[which], 0.0, excess)
 
         low, high, values = _bracket(gap, np.log(start / goal), scale)
         found[later] = bracketed_root(gap, low, high, rtol=rtol, ftol=1e-13, values=values)

@@ -56,8 +56,8 @@ class TransformLaw:
         Gives a rate :math:`\eta`, per second, at which the tail falls exponentially, with ``tail_lst`` finite
         for Re s > :math:`-\eta` (0: none is known). Asked only for tails below 1e-4, which then keep their
         relative accuracy however deep they are.
-    worst : float
-        Largest error estimate that is accepted, beside a kink.
+    tol, worst : float
+        Error aimed at, and largest error estimate that is accepted, beside a kink.
     cause : str
         What is infinite where ``variance_s2`` is None, for the message.
 
@@ -81,6 +81,7 @@ class TransformLaw:
     prob_positive: float = 1.0
     known_tail: Callable[[Floats], Floats] | None = None
     find_decay: Callable[[], float] | None = None
+    tol: float = 2e-11
     worst: float = 1e-6
     cause: str = "a moment that it needs is infinite"
 
@@ -101,7 +102,7 @@ class TransformLaw:
         return _as_tail(tail, times, self.worst)
 
     def _later_tail(self, t: Floats) -> Floats:
-        rest = invert_laplace(self.tail_lst, t, worst=self.worst, max_terms=_MAX_TERMS)
+        rest = invert_laplace(self.tail_lst, t, tol=self.tol, worst=self.worst, max_terms=_MAX_TERMS)
         deep = np.abs(rest) < _DEEP
         decay = 0.98 * self._decay() if deep.any() else 0.0
         if decay > 0:
@@ -123,7 +124,11 @@ class TransformLaw:
             )
         if self.prob_positive <= 0:
             return np.zeros(levels.shape)
-        return quantile(self.sf, levels, scale=self.mean_s / self.prob_positive, rtol=1e-11, noise=_NOISE)
+        noise = np.full(levels.shape, max(_NOISE, 0.1 * self.tol))
+        deep = (1 - levels < _DEEP) & (levels < 1)
+        if np.any(deep) and self._decay() > 0:
+            noise = np.where(deep, 1e-9 * (1 - levels), noise)
+        return quantile(self.sf, levels, scale=self.mean_s / self.prob_positive, rtol=1e-11, noise=noise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,8 +126,8 @@ class Scenario:
     requests: int | None = _say(None, "number of requests, instead of a duration")
     trace: str | None = _say(
         None,
-        "trace to replay instead of a workload, one request a row or line: Azure CSV, Mooncake JSON lines, or "
-        "a table or JSON lines of arrivals and lengths; .gz too",
+        "trace to replay instead of a workload, one request a row or line: Azure CSV, Mooncake JSON lines, "
+        "or a table or JSON lines of arrivals and lengths; .gz too",
     )
     ticks: str = _say(
         "recorded",

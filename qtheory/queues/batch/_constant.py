@@ -63,7 +63,8 @@ class ConstantBatchLaws:
         growth = rate * (1.0 / ratio - 1.0)
         with np.errstate(under="ignore"):
             faster = np.exp(least * np.log(ratio) + growth * x) * poisson_below(least, rate * x / ratio)
-            return float((faster - ratio**least + poisson_reach(least, rate * x)) / growth)
+            added = (faster - ratio**least + poisson_reach(least, rate * x)) / growth
+        return float(added + time_above(rate, np.array(least), np.array(x)))
 
     def wait_tail(self, t: Floats) -> Floats:
         """P(W > t), t >= 0."""

@@ -59,8 +59,12 @@ def reach_each(laws: Sequence[Law], rate: float, least: Floats) -> Floats:
 
 
 def arrival_moments(law: Law, rate: float) -> tuple[float, float, float]:
-    """E[A], E[A^2], E[A^3] of the number of arrivals during a time of this law."""
-    a, b, c = (rate**k * law.moment(k) for k in (1, 2, 3))
+    """E[A], E[A^2], E[A^3] of the number of arrivals during a time of this law; the last may be infinite."""
+    a, b = rate * law.moment(1), rate**2 * law.moment(2)
+    try:
+        c = rate**3 * law.moment(3)
+    except ConfigError:
+        c = math.inf
     return a, b + a, c + 3.0 * b + a
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qtheory.laws import Constant
-from qtheory.numerics.markov import poisson_pmf
+from qtheory.basics.errors import ConfigError
+from qtheory.laws import Constant, Erlang, Exponential, Gamma
 from qtheory.numerics.taillaw import TailLaw
 from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.result import TimeLaw
 
 from ._constant import ConstantBatchLaws
 from ._constant_launch import ConstantLaunchLaws
+from ._known import Known, known_responses, known_waits
 from ._launch import Launch
 from ._starts import ServiceStarts
 from ._transform import TransformBatchLaws
@@ -26,48 +28,60 @@ __all__ = ["batch_laws"]
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 Lst = Callable[[Complexes], Complexes]
+Variance = Callable[[], float]
 
 _POINTS = 12
+_ON_CIRCLE = 32
+_MOST_ENTRIES = 1_500_000
 
 
 def batch_laws(
     starts: ServiceStarts, launch: Launch, mean_wait_s: float, mean_response_s: float
-) -> tuple[float, TimeLaw, TimeLaw]:
-    """P(W > 0) and the laws of wait and response."""
+) -> tuple[float, TimeLaw, TimeLaw | None]:
+    """P(W > 0) and the laws of wait and response; that of the response not where it would take minutes."""
     prob_wait = 1.0 - float(starts.ended @ launch.at_once) / starts.mean_batch
     scale_s = mean_wait_s / max(prob_wait, 1e-300)
     found = TransformBatchLaws(starts, launch)
+    wait_radius = _radius(starts, launch, mean_wait_s)
+    response_radius = _radius(starts, launch, mean_response_s)
     if not all(isinstance(law, Constant) for law in starts.laws):
-        wait = _inverted(found.wait_lst, mean_wait_s, prob_wait, _known_waits(starts, launch))
-        return prob_wait, wait, _inverted(found.response_lst, mean_response_s, 1.0, None)
+        known, known_late = known_waits(starts, launch), known_responses(starts, launch)
+        wait = _inverted(found.wait_lst, mean_wait_s, prob_wait, known, wait_radius)
+        late = _inverted(found.response_lst, mean_response_s, 1.0, known_late, response_radius)
+        if not math.isfinite(starts.square_left):
+            wait, late = replace(wait, is_finite=False), replace(late, is_finite=False)
+        return prob_wait, wait, late if found.entries <= _MOST_ENTRIES else None
     if launch.least == 1:
         exact = ConstantBatchLaws(starts)
-        return (
-            prob_wait,
-            _by_tail(exact.wait_tail, mean_wait_s, lambda: exact.wait_var_s2, scale_s),
-            _by_tail(exact.response_tail, mean_response_s, lambda: exact.response_var_s2, mean_response_s),
-        )
-    held = ConstantLaunchLaws(starts, launch)
+        wait_tail, response_tail = exact.wait_tail, exact.response_tail
+        wait_var: Variance = lambda: exact.wait_var_s2  # noqa: E731
+        response_var: Variance = lambda: exact.response_var_s2  # noqa: E731
+    else:
+        held = ConstantLaunchLaws(starts, launch)
+        wait_tail, response_tail = held.wait_tail, held.response_tail
+        wait_var = partial(_variance, found.wait_lst, mean_wait_s, wait_radius)
+        response_var = partial(_variance, found.response_lst, mean_response_s, response_radius)
     return (
         prob_wait,
-        _by_tail(held.wait_tail, mean_wait_s, lambda: _variance(found.wait_lst, mean_wait_s), scale_s),
-        _by_tail(
-            held.response_tail,
-            mean_response_s,
-            lambda: _variance(found.response_lst, mean_response_s),
-            mean_response_s,
+        TailLaw(tail=wait_tail, mean_s=mean_wait_s, variance_s2=wait_var, scale_s=scale_s),
+        TailLaw(
+            tail=response_tail,
+            mean_s=mean_response_s,
+            variance_s2=response_var,
+            scale_s=mean_response_s,
         ),
     )
 
 
-def _by_tail(
-    tail: Callable[[Floats], Floats], mean_s: float, variance_s2: Callable[[], float], scale_s: float
-) -> TimeLaw:
-    return TailLaw(tail=tail, mean_s=mean_s, variance_s2=variance_s2, scale_s=scale_s)
+def _variance(lst: Lst, mean_s: float, radius: float) -> float:
+    """Variance from the second derivative of E[exp(-sT)] at 0.
 
-
-def _variance(lst: Lst, mean_s: float) -> float:
-    """Variance from (E[exp(-sT)] - 1 + s E[T]) / s^2 at Chebyshev points of (0, h), extended to s = 0."""
+    By Cauchy's integral over a circle on which the transform exists; with none (``radius`` 0) from
+    (E[exp(-sT)] - 1 + s E[T]) / s^2 at Chebyshev points of (0, h), extended to s = 0.
+    """
+    if radius > 0:
+        turn = np.exp(2j * np.pi * np.arange(_ON_CIRCLE) / _ON_CIRCLE)
+        return float(2.0 * np.mean((lst(radius * turn) / turn**2).real)) / radius**2 - mean_s**2
     angle = np.pi * (np.arange(_POINTS) + 0.5) / _POINTS
     x = 0.5 * (1.0 - np.cos(angle))  # in units of h
     s = 0.5 / mean_s * x
@@ -76,11 +90,29 @@ def _variance(lst: Lst, mean_s: float) -> float:
     return float(2.0 * (weight @ values) / weight.sum()) - mean_s**2
 
 
+def _radius(starts: ServiceStarts, launch: Launch, mean_s: float) -> float:
+    """A third of the distance from 0 to where a transform may end; 0 if that is not known."""
+    rate = starts.rate_rps
+    if starts.ratio <= 0:
+        return 0.0
+    nearest = min(rate * (1.0 / starts.ratio - 1.0), 1.0 / mean_s)
+    if launch.least > 1 and math.isinf(launch.timeout_s):
+        nearest = min(nearest, rate)
+    for law in starts.laws:
+        if isinstance(law, Gamma | Exponential | Erlang):
+            nearest = min(nearest, 1.0 / (law.mean * law.scv))
+        elif not isinstance(law, Constant):
+            return 0.0
+    return 0.3 * nearest
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _InvertedLaw(TransformLaw):
     """A law by inversion; the variance when asked for."""
 
     lst: Lst
+    radius: float
+    is_finite: bool = True
     jump_s: float | None = None
     jump: float = 0.0
 
@@ -99,56 +131,14 @@ class _InvertedLaw(TransformLaw):
     @property
     def var_s2(self) -> float:
         """Variance, seconds squared."""
-        return _variance(self.lst, self.mean_s)
+        if not self.is_finite:
+            raise ConfigError("variance: infinite, since the third moment of a service is infinite")
+        return _variance(self.lst, self.mean_s, self.radius)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _KnownWaits:
-    """Waits that are the whole timer (a jump of the tail) or a uniform share of it (a kink)."""
-
-    timer_s: float
-    whole: float
-    uniform: float
-
-    def tail(self, t: Floats) -> Floats:
-        """Their part of P(W > t)."""
-        left = np.maximum(1.0 - t / self.timer_s, 0.0)
-        return np.asarray(self.whole * (t < self.timer_s) + self.uniform * left, dtype=float)
-
-    def tail_lst(self, s: Complexes) -> Complexes:
-        """Its Laplace transform."""
-        x = s * self.timer_s
-        flat = -np.expm1(-x) / x
-        both = self.whole * flat + self.uniform * (1.0 - flat) / x
-        return np.asarray(self.timer_s * both, dtype=np.complex128)
-
-
-def _known_waits(starts: ServiceStarts, launch: Launch) -> _KnownWaits | None:
-    """From the first to come to an empty server, and from those who come after it.
-
-    The uniform part also takes the other change of slope at the timer: those present when the server gets
-    free wait for the timer on top (density at zero: an arrival in the last moment of a service), and the
-    first to come stops waiting for a full batch.
-    """
-    a = launch.least
-    if a == 1 or math.isinf(launch.timeout_s):
-        return None
-    started = starts.ended.copy()
-    started[1] += started[0]  # with nobody there, the timer starts at the first arrival
-    number = np.arange(1, a + 1)
-    rate, timer_s = starts.rate_rps, launch.timeout_s
-    ends = launch.law[:, : a - 1].sum(axis=1)  # P(the timer ends the idle time | y)
-    slope = rate * float(poisson_pmf(a - 2, rate * timer_s)) * float(starts.ended[0])
-    slope -= rate * float(starts.ended[: a - 1] @ ends[1:])
-    late = [float(launch.law[y, y - 1 : a - 1] @ (number[y - 1 : a - 1] - y)) for y in range(1, a)]
-    return _KnownWaits(
-        timer_s=timer_s,
-        whole=float(starts.ended[0] * ends[1]) / starts.mean_batch,
-        uniform=(float(started[1:] @ np.array(late)) + slope * timer_s) / starts.mean_batch,
-    )
-
-
-def _inverted(lst: Lst, mean_s: float, prob_positive: float, known: _KnownWaits | None) -> TimeLaw:
+def _inverted(
+    lst: Lst, mean_s: float, prob_positive: float, known: Known | None, radius: float
+) -> _InvertedLaw:
     def tail_lst(s: Complexes) -> Complexes:
         rest = (1.0 - lst(s)) / s
         return np.asarray(rest - known.tail_lst(s) if known else rest, dtype=np.complex128)
@@ -158,7 +148,10 @@ def _inverted(lst: Lst, mean_s: float, prob_positive: float, known: _KnownWaits 
         mean_s=mean_s,
         prob_positive=prob_positive,
         known_tail=known.tail if known else None,
+        tol=1e-9 if known else 2e-11,  # the kinks that a timer leaves cost many terms
+        worst=1e-5,
         lst=lst,
-        jump_s=known.timer_s if known else None,
-        jump=known.whole if known else 0.0,
+        radius=radius,
+        jump_s=known.jump_s if known else None,
+        jump=known.jump if known else 0.0,
     )

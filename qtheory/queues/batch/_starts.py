@@ -1,4 +1,4 @@
-"""The Markov chain of a batch server, seen at the moments at which a service starts."""
+"""What follows from the number present when a batch server starts a service."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConvergenceError
 from qtheory.laws import Law
-from qtheory.numerics.markov import stationary
 
-from ._counts import arrival_moments, count_reach, count_rows, reach_each, tail_ratio
 from ._launch import Launch
 
-__all__ = ["ServiceStarts", "check_flow", "solve_starts"]
+__all__ = ["LIGHT", "ServiceStarts", "assembled", "check_flow", "disagreement", "summed"]
 
 Floats = NDArray[np.float64]
 
 _CHECK = 1e-9  # how far two formulas for the mean number left behind may differ, relative
-_DIGITS = 30.0  # -ln of what the second root of the tail may still weigh
-_LIGHT = 1e-3
-_FIRST_STATES = 1500.0
+LIGHT = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,68 +78,28 @@ def check_flow(rate_in: float, rate_out: float) -> None:
         )
 
 
-def solve_starts(rate: float, laws: Sequence[Law], launch: Launch, *, max_states: int) -> ServiceStarts:
-    """Solve on ever more states until the tail meets an independent formula for what is left behind."""
-    max_batch, full = len(laws), laws[-1]
-    slack = max_batch - rate * full.mean
-    moments = [arrival_moments(law, rate) for law in laws]
-    ratio = tail_ratio(full, rate, max_batch)
-    spread = moments[-1][1] - moments[-1][0] ** 2
-    size = np.hypot(slack * slack, 4.0 * np.pi * spread)  # of slack^2 - 4 pi i spread
-    gap = 16.0 * np.pi**2 * spread / ((size + slack**2) * (np.sqrt(2.0 * (size + slack**2)) + 2.0 * slack))
-    fall = _DIGITS / max(gap, _DIGITS / _FIRST_STATES)
-    if 0 < ratio < 1:
-        fall = min(fall, _DIGITS / -np.log(ratio))
-    n = max_batch + int(fall) + 24
-    off = np.inf
-    while n <= max_states + max_batch:
-        found = _solve(rate, laws, np.array(moments), launch, ratio, n)
-        off = _disagreement(found)
-        if off < _CHECK:
-            return found
-        n = max_batch + 2 * (n - max_batch)
-    raise ConvergenceError(
-        f"the number left behind is off by {off:.1g} with {max_states} states; raise max_states "
-        f"(load {rate * full.mean / max_batch:.6g}, a service of variable length)"
-    )
-
-
-def _solve(
-    rate: float, laws: Sequence[Law], moments: Floats, launch: Launch, ratio: float, n: int
+def assembled(
+    laws: Sequence[Law], launch: Launch, moments: Floats, present: tuple[Floats, float, float], at_end: Floats
 ) -> ServiceStarts:
-    b, a = len(laws), len(launch.law)
-    ended = np.zeros((n, n))  # row: present at a start 1..n; column: present at the end 0..n-1
-    rows = count_rows(laws, rate, n - 1)  # (b, n)
-    ended[:b] = rows
-    for x in range(b + 1, n + 1):
-        ended[x - 1, x - b :] = rows[-1, : n - x + b]
-    if ratio > 0:  # the last row stands for n and all above
-        weight = (1.0 - ratio) * ratio ** np.arange(b)
-        ended[-1, n - b :] = np.convolve(rows[-1, :b], weight)[:b]
-    p = np.zeros((n, n))
-    p[:, a - 1 : n - 1] = ended[:, a:]  # at least a present: on with it
-    p[:, :a] += ended[:, :a] @ launch.law
-    least = np.full(b, float(n))
-    p[:b, -1] = reach_each(laws, rate, least)
-    p[b:-1, -1] = count_reach(laws[-1], rate, n - np.arange(1.0, n - b))
-    p[-1, -1] = 1.0
-    pi = stationary(p, typical=_typical(moments[:, 0]))
-    batch = np.append(pi[: b - 1], pi[b - 1 :].sum())
-    at_end = (pi @ ended)[:a]
+    """All the rest, from P(present at a start) as (pmf, lump, ratio) and P(y present at an end), y < a."""
+    pmf, lump, ratio = present
+    b = len(laws)
+    every = np.append(pmf, lump)
+    batch = np.append(every[: b - 1], every[b - 1 :].sum())
     left = _left_behind(batch, moments, at_end, launch)
-    if left[0] < _LIGHT * (batch @ np.arange(1.0, b + 1)):  # the formula cancels there, the sum does not
-        left = _summed(pi, b, ratio)
+    if left[0] < LIGHT * (batch @ np.arange(1.0, b + 1)):  # the formula cancels there, the sum does not
+        left = summed(every, b, ratio)
     return ServiceStarts(
-        rate_rps=rate,
+        rate_rps=launch.rate_rps,
         laws=laws,
-        pmf=pi[:-1],
-        lump=float(pi[-1]),
+        pmf=pmf,
+        lump=lump,
         ratio=ratio,
         ended=at_end,
         batch=batch,
         mean_left=left[0],
         square_left=left[1],
-        mean_service_s=float(batch @ moments[:, 0]) / rate,
+        mean_service_s=float(batch @ moments[:, 0]) / launch.rate_rps,
         mean_idle_s=float(at_end @ launch.idle_s),
     )
 
@@ -165,13 +121,7 @@ def _left_behind(batch: Floats, moments: Floats, at_end: Floats, launch: Launch)
     return float(first), float(second)
 
 
-def _typical(arrivals: Floats) -> int:
-    """Index of a batch size that is about as large as the arrivals during its service."""
-    behind = np.flatnonzero(arrivals <= np.arange(1.0, len(arrivals) + 1))
-    return int(behind[0]) if behind.size else len(arrivals) - 1
-
-
-def _summed(pi: Floats, b: int, ratio: float) -> tuple[float, float]:
+def summed(pi: Floats, b: int, ratio: float) -> tuple[float, float]:
     """E[L] and E[L^2] summed over the states."""
     left = np.arange(1.0, len(pi) - b + 1)
     beyond = ratio / (1.0 - ratio)
@@ -183,10 +133,10 @@ def _summed(pi: Floats, b: int, ratio: float) -> tuple[float, float]:
     )
 
 
-def _disagreement(found: ServiceStarts) -> float:
+def disagreement(found: ServiceStarts) -> float:
     """Distance of E[L] summed over the states from the formula, and of the flow in from the flow out."""
     pi = np.append(found.pmf, found.lump)
-    summed = _summed(pi, found.max_batch, found.ratio)[0]
-    off = abs(summed - found.mean_left) / max(summed, _LIGHT * found.mean_batch)
+    left = summed(pi, found.max_batch, found.ratio)[0]
+    off = abs(left - found.mean_left) / max(left, LIGHT * found.mean_batch)
     flow = found.rate_rps * found.mean_cycle_s
     return max(off, abs(flow / found.mean_batch - 1.0))

@@ -42,6 +42,11 @@ class TransformBatchLaws:
         rare = count_reach(full, rate, top.astype(float)) < _NOTHING
         self._rows = count_rows(starts.laws, rate, int(top[np.argmax(rare)]) if rare.any() else int(top[-1]))
 
+    @property
+    def entries(self) -> int:
+        """Points on the circle times places in the queue: what one value of the response transform takes."""
+        return 8 * self.starts.max_batch * len(self._ended[0])
+
     def _services(self, s: Complexes) -> Complexes:
         """Transforms of the service times, shape (b, *s)."""
         return np.array([law.lst(s) for law in self.starts.laws], dtype=np.complex128)

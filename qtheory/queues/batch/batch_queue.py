@@ -14,9 +14,10 @@ from qtheory.basics.errors import ConfigError, UnstableError
 from qtheory.laws import Constant, Law
 from qtheory.queues.result import QueueResult
 
+from ._chain import solve_starts
 from ._launch import Launch
 from ._laws import batch_laws
-from ._starts import ServiceStarts, solve_starts
+from ._starts import ServiceStarts
 from .service import BatchService
 
 __all__ = ["BatchQueue", "BatchResult"]
@@ -40,6 +41,13 @@ class BatchResult(QueueResult):
         Share of the time without a service.
     batch_pmf : callable (int) -> float
         Law of the batch size over services.
+
+    Examples
+    --------
+    >>> from qtheory.queues.batch import MMb1
+    >>> answer = MMb1(rate_rps=2.4, service_rate_rps=1.0, max_batch=3).solve()
+    >>> print(f"{answer.mean_batch_size:.4f} {answer.mean_batch_seen:.4f} {answer.batch_pmf(3):.4f}")
+    2.5075 2.7694 0.7109
     """
 
     capacity_rps: float
@@ -59,8 +67,9 @@ class BatchQueue:
 
     The number present at service starts is a Markov chain [1]_, [2]_. Its states above those listed are
     geometric; how many are listed follows from a formula for the mean number left behind that uses the batch
-    sizes alone. Constant service times under the greedy rule give the laws of wait and response in closed
-    form, weighted by the batch that customers see; otherwise they come from transforms.
+    sizes alone. Gamma services of large batches that vary much are solved by roots instead. Constant service
+    times under the greedy rule give the laws of wait and response in closed form, weighted by the batch that
+    customers see; otherwise they come from transforms.
 
     Parameters
     ----------
@@ -141,7 +150,7 @@ class BatchQueue:
             raise ConfigError(
                 f"service: a batch of {size} is faster than one of {size - 1}; means must not fall"
             )
-        starts = solve_starts(self.rate_rps, laws, launch, max_states=max_states)
+        starts = solve_starts(laws, launch, max_states=max_states)
         return self._result(starts, launch, means)
 
     def _result(self, starts: ServiceStarts, launch: Launch, means: Floats) -> BatchResult:
@@ -158,7 +167,8 @@ class BatchQueue:
         return BatchResult(
             exactness="exact",
             route=f"chain of {starts.first_lumped} states at service starts with a geometric tail; laws "
-            + ("in the time domain" if constant else "by transform inversion"),
+            + ("in the time domain" if constant else "by transform inversion")
+            + ("" if response else "; law of the response left out, too many states"),
             utilization_frac=busy,
             mean_wait_s=mean_wait_s,
             mean_response_s=mean_response_s,

@@ -60,6 +60,12 @@ class CacheResult:
     characteristic_time : float
         How long an item stays without a request (LRU) or in all (FIFO, random), in mean intervals between
         requests.
+
+    Examples
+    --------
+    >>> answer = PopularityCache(popularity=[4.0, 2.0, 1.0, 1.0], capacity=2).solve()
+    >>> answer.hit_frac_by_item.round(3).tolist()
+    [0.796, 0.548, 0.328, 0.328]
     """
 
     exactness: str

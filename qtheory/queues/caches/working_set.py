@@ -105,6 +105,13 @@ class WorkingSetResult:
         Share of the requests that find their item.
     window_s : float
         How long an item stays in the cache without a request, seconds.
+
+    Examples
+    --------
+    >>> cache = WorkingSetCache(rate_rps=2.0, reuse_s=[1.0, 1.0, 3.0, float("inf")], capacity=3.0)
+    >>> answer = cache.solve()
+    >>> answer.hit_frac, answer.window_s
+    (0.5, 2.0)
     """
 
     exactness: str

@@ -30,6 +30,13 @@ class FiniteHorizonResult(QueueResult):
     ----------
     final_wait_s : float
         Mean wait of one who comes at the end, seconds.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> answer = FiniteHorizon(rate_rps=1.0, service=Exponential(mean=1.0), horizon_s=100.0).solve()
+    >>> print(f"{answer.final_wait_s:.2f}")  # grows with the square root of time at a load of 1
+    10.79
     """
 
     final_wait_s: float

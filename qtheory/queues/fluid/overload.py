@@ -30,6 +30,12 @@ class FluidResult(QueueResult):
         Wait of one who comes at the end, seconds.
     drain_s : float
         Time after the end until the backlog is gone if nothing more comes, seconds.
+
+    Examples
+    --------
+    >>> queue = FluidQueue(times_s=[0.0, 10.0], rates_rps=[2.0], mean_service_s=1.0)
+    >>> queue.solve().drain_s
+    10.0
     """
 
     max_wait_s: float

@@ -28,6 +28,14 @@ class ClosedStepResult(QueueResult):
         Time average of those in the batch.
     mean_time_per_step_s : float
         Mean time in the batch per unit of work.
+
+    Examples
+    --------
+    >>> from qtheory.queues.multi import ClosedStepServer
+    >>> server = ClosedStepServer(population=8, base_s=0.02, slope_s=0.001, mean_steps=100, think_s=5.0)
+    >>> answer = server.solve()
+    >>> print(f"{answer.throughput_rps:.4f} {answer.mean_running:.4f} {answer.mean_time_per_step_s:.5f}")
+    1.0929 2.5353 0.02320
     """
 
     throughput_rps: float

@@ -39,6 +39,13 @@ class AbandonmentResult(QueueResult):
         Mean wait of those who are served.
     wait_served : TimeLaw
         Its law.
+
+    Examples
+    --------
+    >>> from qtheory.queues.multi import ErlangA
+    >>> answer = ErlangA(rate_rps=12.0, service_rate_rps=1.0, n_servers=10, mean_patience_s=2.0).solve()
+    >>> print(f"{answer.throughput_rps:.4f} {answer.wait_served.ppf(0.9):.4f}")
+    9.6521 0.9093
     """
 
     prob_abandon: float

@@ -36,6 +36,13 @@ class GMcResult(QueueResult):
     ----------
     sigma : float
         Ratio of the geometric number that an arrival finds, from c - 1 on.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> from qtheory.queues.multi import GMc
+    >>> GMc(interval=Exponential(mean=0.5), service_rate_rps=1.0, n_servers=4).solve().sigma  # the load
+    0.5
     """
 
     sigma: float

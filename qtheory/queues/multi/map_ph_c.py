@@ -39,6 +39,14 @@ class MapPhResult(QueueResult):
         Mean arrivals per second.
     caudal_characteristic : float
         Ratio by which the probability of n customers falls as n grows (spectral radius of R).
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> from qtheory.queues.multi import MapPhC
+    >>> answer = MapPhC(arrivals=Exponential(mean=2.0), service=Exponential(mean=1.0)).solve()  # M/M/1
+    >>> round(answer.arrival_rate_rps, 9), round(answer.caudal_characteristic, 9)
+    (0.5, 0.5)
     """
 
     arrival_rate_rps: float

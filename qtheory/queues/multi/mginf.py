@@ -65,6 +65,13 @@ class MGInfResult(QueueResult):
     ----------
     var_number : float
         Variance of the number present, equal to its mean.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Constant
+    >>> from qtheory.queues.multi import MGInf
+    >>> MGInf(rate_rps=3.0, service=Constant(value=0.5)).solve().var_number
+    1.5
     """
 
     var_number: float

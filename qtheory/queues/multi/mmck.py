@@ -29,6 +29,13 @@ class MMcKResult(QueueResult):
         Served per second.
     var_number : float
         Variance of the number present.
+
+    Examples
+    --------
+    >>> from qtheory.queues.multi import MMcK
+    >>> answer = MMcK(rate_rps=20.0, service_rate_rps=1.0, n_servers=20, capacity=20).solve()
+    >>> print(f"{answer.prob_block:.5f} {answer.throughput_rps:.4f}")
+    0.15889 16.8222
     """
 
     prob_block: float

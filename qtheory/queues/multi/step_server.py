@@ -47,6 +47,14 @@ class StepServerResult(QueueResult):
         Mean time in the batch per unit of work: the mean step that customers see.
     var_number : float
         Variance of the number present.
+
+    Examples
+    --------
+    >>> from qtheory.queues.multi import StepServer
+    >>> steps = {"base_s": 0.02, "slope_s": 0.001, "mean_steps": 300}
+    >>> answer = StepServer(rate_rps=3.0, **steps, max_running=32, capacity=64).solve()
+    >>> print(f"{answer.throughput_rps:.4f} {answer.prob_block:.4f} {answer.mean_running:.3f}")
+    2.0513 0.3162 32.000
     """
 
     capacity_rps: float

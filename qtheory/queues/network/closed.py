@@ -33,6 +33,13 @@ class ClosedNetworkResult(QueueResult):
         Mean time per cycle at each station, seconds.
     number_pmf_by_station : tuple of arrays
         P(n present), n = 0..population.
+
+    Examples
+    --------
+    >>> from qtheory.queues.network import ClosedNetwork, ServerStation
+    >>> answer = ClosedNetwork(stations=[ServerStation(demand_s=0.5)], population=3, think_s=1.0).solve()
+    >>> print(f"{answer.throughput_rps:.4f} {answer.utilization_by_station[0]:.4f}")
+    1.5789 0.7895
     """
 
     throughput_rps: float

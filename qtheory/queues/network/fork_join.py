@@ -19,6 +19,13 @@ class ForkJoinResult(QueueResult):
     ----------
     bound_low_s, bound_high_s : float
         Proven bounds of the mean response, seconds.
+
+    Examples
+    --------
+    >>> from qtheory.queues.network import ForkJoin
+    >>> answer = ForkJoin(rate_rps=0.5, service_rate_rps=1.0, n_branches=8).solve()
+    >>> print(f"{answer.bound_low_s:.4f} {answer.mean_response_s:.4f} {answer.bound_high_s:.4f}")
+    4.0436 4.7848 5.4357
     """
 
     bound_low_s: float

@@ -103,6 +103,13 @@ class ClassNetworkResult(QueueResult):
         Mean customers of each class (rows) at each station.
     utilization_by_station : tuple of float
         Busy shares.
+
+    Examples
+    --------
+    >>> from qtheory.queues.network import ClassNetwork
+    >>> answer = ClassNetwork(population=[2, 2], demand_s=[[1.0], [1.0]]).solve()  # one station, all alike
+    >>> [round(x, 6) for x in answer.throughput_rps_by_class], answer.utilization_by_station
+    ([0.5, 0.5], (1.0,))
     """
 
     throughput_rps_by_class: tuple[float, ...]

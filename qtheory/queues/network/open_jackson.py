@@ -30,6 +30,13 @@ class JacksonResult(QueueResult):
         Mean visits of a customer.
     stations : tuple of QueueResult
         Each station as a queue of its own, with the laws of a single visit.
+
+    Examples
+    --------
+    >>> from qtheory.queues.network import OpenJackson
+    >>> answer = OpenJackson(external_rps=[1.0], routing=[[0.5]], service_rate_rps=[4.0]).solve()
+    >>> answer.arrival_rate_rps_by_station, answer.visits_by_station, answer.mean_number_by_station
+    ((2.0,), (2.0,), (1.0,))
     """
 
     arrival_rate_rps_by_station: tuple[float, ...]

@@ -12,19 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qtheory.laws.constant import Constant
 from qtheory.laws.law import Law
-from qtheory.queues.single._common import atoms_of
+from qtheory.queues.single._common import all_atoms_of
 
-__all__ = ["KnownTail", "OneFound", "atoms_or_none"]
+__all__ = ["KnownTail", "OneFound"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
-
-
-def atoms_or_none(law: Law) -> tuple[Floats, Floats] | None:
-    """Values and probabilities of a constant or discrete law."""
-    return (np.array([law.mean]), np.ones(1)) if isinstance(law, Constant) else atoms_of(law)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +34,7 @@ class OneFound:
     def tail(self, t: Floats) -> Floats:
         """J(t), and J(0) below 0."""
         a, late = self.urgent_rps, np.maximum(t, 0.0)
-        atoms = atoms_or_none(self.law)
+        atoms = all_atoms_of(self.law)
         if atoms is None:
             return np.asarray(np.exp(-late * (a + 1 / self.law.mean)) / (a + 1 / self.law.mean))
         left = np.maximum(atoms[0] - late[..., None], 0.0)
@@ -50,7 +44,7 @@ class OneFound:
     def density_lst(self, s: Complexes) -> Complexes:
         """Transform of P(S > x) exp(-a x)."""
         at = s + self.urgent_rps
-        if atoms_or_none(self.law) is None:
+        if all_atoms_of(self.law) is None:
             return np.asarray(1 / (at + 1 / self.law.mean))
         return np.asarray((1 - self.law.lst(at)) / at)
 
@@ -72,7 +66,7 @@ class KnownTail:
         """The part at t."""
         if self.own is None:
             return np.asarray(sum(w * one.tail(t) for w, one in self.found))
-        atoms = atoms_or_none(self.own)
+        atoms = all_atoms_of(self.own)
         if atoms is None:
             return np.asarray(self.alone * self.own.sf(t))
         kept = atoms[1] * np.exp(-self.own_rps * atoms[0])  # own services without an interruption
@@ -90,7 +84,7 @@ class KnownTail:
             )
         kept, kept_lst = self.own.lst(self.own_rps), self.own.lst(s + self.own_rps)
         total = self.alone * (kept - kept_lst) / s
-        if atoms_or_none(self.own) is not None:
+        if all_atoms_of(self.own) is not None:
             for weight, one in self.found:
                 total = total + weight * (kept * one.tail(np.zeros(1))[0] - kept_lst * one.density_lst(s)) / s
         return np.asarray(total)

@@ -6,18 +6,29 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.basics import checks
-from qtheory.basics.errors import ConvergenceError, UnstableError
+from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 from qtheory.laws.law import Law
 from qtheory.queues.result import QueueResult
+from qtheory.queues.single._common import all_atoms_of
 
-from ._kinks import atoms_or_none
+from ._size_laws import RankedTime, Rule
 
-__all__ = ["SizeGrid", "SizeResult", "Stretched", "given_size", "require_load_below_one", "solve_by_size"]
+__all__ = [
+    "SizeGrid",
+    "SizeQueue",
+    "SizeResult",
+    "Stretched",
+    "given_size",
+    "has_third_moment",
+    "require_load_below_one",
+    "solve_by_size",
+]
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +70,7 @@ class SizeGrid:
     @classmethod
     def of(cls, law: Law, *, stops: tuple[float, ...] = ()) -> SizeGrid:
         """The grid of a law; panels end at ``stops``, or they are sizes of probability 0 among the atoms."""
-        atoms = atoms_or_none(law)
+        atoms = all_atoms_of(law)
         if atoms is None:
             return _continuous(law, stops)
         values = np.union1d(atoms[0], np.array(stops))
@@ -181,13 +192,32 @@ class SizeResult(QueueResult):
     Parameters
     ----------
     var_response_s2 : float or None
-        Variance of the response over all customers, seconds squared.
+        Variance of the response over all customers, seconds squared; None if the third moment of the size is
+        infinite.
     mean_slowdown : float or None
         Mean of response / size.
     """
 
     var_response_s2: float | None = None
     mean_slowdown: float | None = None
+
+
+def has_third_moment(law: Law) -> bool:
+    """Whether E[S^3] is finite: without it a grid would give a variance that its end decides."""
+    try:
+        law.moment(3)
+    except ConfigError:
+        return False
+    return True
+
+
+class SizeQueue(Protocol):
+    """A model of one server that looks at sizes."""
+
+    @property
+    def rate_rps(self) -> float: ...
+    @property
+    def service(self) -> Law: ...
 
 
 def require_load_below_one(rate_rps: float, law: Law) -> float:
@@ -208,16 +238,19 @@ def given_size(
     require_load_below_one(rate_rps, law)
     grid = SizeGrid.of(law, stops=(float(size_s),))
     mean, var = moments(grid)
-    return grid.at(mean, size_s), grid.at(var, size_s)
+    return grid.at(mean, size_s), grid.at(var, size_s) if np.all(np.isfinite(var)) else math.inf
 
 
 def solve_by_size(
-    rate_rps: float, law: Law, grid: SizeGrid, mean: Floats, var: Floats, route: str
+    queue: SizeQueue, grid: SizeGrid, moments: tuple[Floats, Floats], *, rule: Rule, route: str
 ) -> SizeResult:
     """Averages over the size of conditional means and variances."""
+    mean, var = moments
+    rate_rps, law = queue.rate_rps, queue.service
     mean_response_s = float(grid.weight @ mean)
     second = float(grid.weight @ (var + mean**2))
     load = rate_rps * law.mean
+    var_s2 = second - mean_response_s**2 if has_third_moment(law) else None
     return SizeResult(
         exactness="exact",
         route=route,
@@ -226,6 +259,9 @@ def solve_by_size(
         mean_response_s=mean_response_s,
         mean_number=rate_rps * mean_response_s,
         prob_empty=1 - load,
-        var_response_s2=second - mean_response_s**2,
+        response=RankedTime(
+            rate_rps=rate_rps, law=law, rule=rule, mean_s=mean_response_s, variance_s2=var_s2
+        ),
+        var_response_s2=var_s2,
         mean_slowdown=float(grid.weight @ (mean / grid.x)),
     )

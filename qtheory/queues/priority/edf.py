@@ -29,6 +29,13 @@ class EDFResult(QueueResult):
         Shares of customers whose service starts, or ends, after the deadline.
     lateness_sf : callable (array of seconds) -> array
         P(start - deadline > u); negative u are margins.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Constant, Exponential
+    >>> answer = EDF(rate_rps=0.9, service=Exponential(mean=1.0), lead=Constant(value=20.0)).solve()
+    >>> round(answer.late_start_frac, 6), float(answer.lateness_sf(-20.0).round(6))
+    (0.121802, 0.9)
     """
 
     late_start_frac: float

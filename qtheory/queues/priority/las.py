@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from qtheory.basics import checks
 from qtheory.laws.law import Law
+from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.single.excess import require_law
 
+from ._size_laws import law_given_size
 from ._sizes import SizeGrid, SizeResult, Stretched, given_size, require_load_below_one, solve_by_size
 
 __all__ = ["LAS"]
@@ -63,12 +65,16 @@ class LAS:
         """The steady state."""
         require_load_below_one(self.rate_rps, self.service)
         grid = SizeGrid.of(self.service)
-        mean, var = self._moments(grid)
-        return solve_by_size(self.rate_rps, self.service, grid, mean, var, "integrals over the size")
+        return solve_by_size(self, grid, self._moments(grid), rule="las", route="integrals over the size")
 
     def mean_response_given_size_s(self, size_s: float) -> float:
         """Mean response of a customer of this size, seconds."""
         return given_size(self.rate_rps, self.service, size_s, self._moments)[0]
+
+    def response_given_size(self, size_s: float) -> TransformLaw:
+        """Law of the response of a customer of this size, by inversion."""
+        moments = self.mean_response_given_size_s(size_s), self.var_response_given_size_s2(size_s)
+        return law_given_size(self, "las", size_s, moments)
 
     def var_response_given_size_s2(self, size_s: float) -> float:
         """Variance of the response of a customer of this size, seconds squared."""

@@ -32,6 +32,11 @@ class MM1PSResult(QueueResult):
         Variance of the number present.
     mean_slowdown : float
         Mean of response / size.
+
+    Examples
+    --------
+    >>> round(MM1PS(rate_rps=0.5, service_rate_rps=1.0).solve().mean_slowdown, 9)
+    2.0
     """
 
     var_response_s2: float

@@ -12,10 +12,11 @@ from qtheory.basics.errors import ConfigError
 from qtheory.laws.law import Law
 from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.result import TimeLaw
+from qtheory.queues.single._common import all_atoms_of
 from qtheory.queues.single.excess import Excess
 
 from ._classes import CAUSE, Classes, PriorityResult
-from ._kinks import KnownTail, OneFound, atoms_or_none
+from ._kinks import KnownTail, OneFound
 
 __all__ = ["NonpreemptivePriority"]
 
@@ -138,7 +139,7 @@ def _found(classes: Classes, k: int, *, every: bool) -> tuple[tuple[float, OneFo
     return tuple(
         (rate * (idle if i <= k else 1.0), OneFound(law=law, urgent_rps=urgent))
         for i, (rate, law) in enumerate(zip(classes.rate_rps, classes.service, strict=True))
-        if every or atoms_or_none(law) is not None
+        if every or all_atoms_of(law) is not None
     )
 
 

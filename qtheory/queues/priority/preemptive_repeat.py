@@ -12,10 +12,10 @@ import numpy as np
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ServingError, UnstableError
 from qtheory.laws.law import Law
+from qtheory.queues.single._common import all_atoms_of
 from qtheory.queues.single.excess import tail_quadrature
 
 from ._classes import Classes, PriorityResult
-from ._kinks import atoms_or_none
 
 __all__ = ["PreemptiveRepeatPriority"]
 
@@ -143,7 +143,7 @@ def _different(law: Law, above: _Interruption) -> tuple[float, float]:
 
 def _derivatives(law: Law, lam: float) -> tuple[float, float, float]:
     """E[exp(-lam S)], E[S exp(-lam S)] and E[S^2 exp(-lam S)]."""
-    atoms = atoms_or_none(law)
+    atoms = all_atoms_of(law)
     if atoms is not None:
         kept = atoms[1] * np.exp(-lam * atoms[0])
         return float(kept.sum()), float(kept @ atoms[0]), float(kept @ atoms[0] ** 2)
@@ -180,7 +180,7 @@ def _identical(law: Law, above: _Interruption, k: int) -> tuple[float, float]:
 
 def _exponential_moment(law: Law, rate: float, *, times_size: bool = False) -> float:
     """E[exp(rate S)], or E[S exp(rate S)]."""
-    atoms = atoms_or_none(law)
+    atoms = all_atoms_of(law)
     if atoms is not None:
         grown = atoms[1] * np.exp(rate * atoms[0])
         return float(grown @ atoms[0]) if times_size else float(grown.sum())

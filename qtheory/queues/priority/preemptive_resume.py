@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from qtheory.basics.errors import ConfigError
 from qtheory.laws.law import Law
 from qtheory.numerics.timelaw import TransformLaw
+from qtheory.queues.single._common import all_atoms_of
 
 from ._classes import CAUSE, Classes, PriorityResult
-from ._kinks import KnownTail, OneFound, atoms_or_none
+from ._kinks import KnownTail, OneFound
 
 __all__ = ["PreemptiveResumePriority"]
 
@@ -91,7 +92,7 @@ def _laws(classes: Classes, k: int) -> tuple[TransformLaw, TransformLaw]:
     left, open_frac = 1 - equal.load, 1 - ahead.load
     work_mean = equal.flow(2) / 2 / left
     early = KnownTail(found=_found(equal, every=False))
-    alone = left if atoms_or_none(law) is not None else 0.0
+    alone = left if all_atoms_of(law) is not None else 0.0
     known = KnownTail(found=_found(equal, every=True), own=law, alone=alone, own_rps=sum(ahead.rate_rps))
 
     def work_tail(sigma: Complexes) -> Complexes:
@@ -107,12 +108,7 @@ def _laws(classes: Classes, k: int) -> tuple[TransformLaw, TransformLaw]:
         whole = (1 - sigma * work_tail(sigma)) * law.lst(sigma)
         return (1 - whole) / s - (known.lst(s) if alone else 0.0)
 
-    try:
-        work_var = work_mean**2 + equal.flow(3) / (3 * left)
-        wait_var = ahead.stretched_moments(work_mean, work_var)[1]
-        response_var = ahead.stretched_moments(work_mean + law.mean, work_var + law.var)[1]
-    except ConfigError:
-        wait_var, response_var = None, None
+    wait_var, response_var = _variances(classes, k, work_mean)
     wait = TransformLaw(
         tail_lst=wait_tail,
         mean_s=work_mean / open_frac,
@@ -132,11 +128,22 @@ def _laws(classes: Classes, k: int) -> tuple[TransformLaw, TransformLaw]:
     )
 
 
+def _variances(classes: Classes, k: int, work_mean: float) -> tuple[float | None, float | None]:
+    """Of the time to the first start and of the response; None if infinite."""
+    ahead, equal, law = classes.upto(k), classes.upto(k + 1), classes.service[k]
+    try:
+        work_var = work_mean**2 + equal.flow(3) / (3 * (1 - equal.load))
+        wait_var = ahead.stretched_moments(work_mean, work_var)[1]
+        return wait_var, ahead.stretched_moments(work_mean + law.mean, work_var + law.var)[1]
+    except ConfigError:
+        return None, None
+
+
 def _found(equal: Classes, *, every: bool) -> tuple[tuple[float, OneFound], ...]:
     """Weights of one service found, of the classes with atoms or of ``every`` class up to the own one."""
     idle, urgent = 1 - equal.load, sum(equal.rate_rps[:-1])
     return tuple(
         (rate * idle, OneFound(law=law, urgent_rps=urgent))
         for rate, law in zip(equal.rate_rps, equal.service, strict=True)
-        if every or atoms_or_none(law) is not None
+        if every or all_atoms_of(law) is not None
     )

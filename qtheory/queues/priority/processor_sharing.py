@@ -34,6 +34,12 @@ class ProcessorSharingResult(QueueResult):
         Mean of response / size, the same for every size.
     var_number : float
         Variance of the number present.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> round(ProcessorSharing(rate_rps=0.5, service=Exponential(mean=1.0)).solve().var_number, 9)
+    2.0
     """
 
     mean_slowdown: float

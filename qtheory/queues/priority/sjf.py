@@ -12,9 +12,19 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.laws.discrete import Discrete
 from qtheory.laws.law import Law
+from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.single.excess import require_law
 
-from ._sizes import SizeGrid, SizeResult, Stretched, given_size, require_load_below_one, solve_by_size
+from ._size_laws import law_given_size
+from ._sizes import (
+    SizeGrid,
+    SizeResult,
+    Stretched,
+    given_size,
+    has_third_moment,
+    require_load_below_one,
+    solve_by_size,
+)
 
 __all__ = ["SJF", "PredictedSJF"]
 
@@ -67,7 +77,11 @@ class SJF:
         grid = SizeGrid.of(self.service)
         mean, var = self._waits(grid)
         answer = solve_by_size(
-            self.rate_rps, self.service, grid, mean + grid.x, var, "Phipps' formula, integrated over the size"
+            self,
+            grid,
+            (mean + grid.x, var),
+            rule="sjf",
+            route="Phipps' formula, integrated over the size",
         )
         mean_wait_s = float(grid.weight @ mean)
         return replace(
@@ -82,14 +96,27 @@ class SJF:
         """Mean response of a customer of this size, seconds."""
         return self.mean_wait_given_size_s(size_s) + size_s
 
+    def response_given_size(self, size_s: float) -> TransformLaw:
+        """Law of the response of a customer of this size, by inversion."""
+        var_s2 = given_size(self.rate_rps, self.service, size_s, self._waits)[1]
+        moments = self.mean_response_given_size_s(size_s), var_s2 if np.isfinite(var_s2) else None
+        return law_given_size(self, "sjf", size_s, moments)
+
     def var_response_given_size_s2(self, size_s: float) -> float:
         """Variance of the response of a customer of this size, seconds squared."""
-        return given_size(self.rate_rps, self.service, size_s, self._waits)[1]
+        var_s2 = given_size(self.rate_rps, self.service, size_s, self._waits)[1]
+        if not np.isfinite(var_s2):
+            raise ConfigError(
+                "service: its third moment is infinite, and so is the variance; the mean exists"
+            )
+        return var_s2
 
     def _waits(self, grid: SizeGrid) -> tuple[Floats, Floats]:
         """Mean and variance of the wait at every size of the grid."""
         lam = self.rate_rps
-        longer = [lam * np.maximum(self.service.moment(k) - grid.upto[k], 0.0) for k in (2, 3)]
+        third = self.service.moment(3) if has_third_moment(self.service) else np.inf
+        whole = (self.service.moment(2), third)
+        longer = [lam * np.maximum(m - grid.upto[k], 0.0) for k, m in zip((2, 3), whole, strict=True)]
         return Stretched(
             ahead=(lam * grid.below[1], lam * grid.below[2]),
             equal=(lam * grid.upto[1], lam * grid.upto[2], lam * grid.upto[3]),

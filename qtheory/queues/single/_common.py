@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConvergenceError, UnstableError
+from qtheory.laws.constant import Constant
 from qtheory.laws.law import Law
 
-__all__ = ["atoms_of", "check_little", "require_stable"]
+__all__ = ["all_atoms_of", "atoms_of", "check_little", "require_stable"]
 
 Floats = NDArray[np.float64]
 
@@ -20,6 +21,11 @@ def atoms_of(law: Law) -> tuple[Floats, Floats] | None:
         return None
     values, probs = atoms()
     return np.asarray(values, dtype=float), np.asarray(probs, dtype=float)
+
+
+def all_atoms_of(law: Law) -> tuple[Floats, Floats] | None:
+    """The same, a constant being one atom."""
+    return (np.array([law.mean]), np.ones(1)) if isinstance(law, Constant) else atoms_of(law)
 
 
 def require_stable(

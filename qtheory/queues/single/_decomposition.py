@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qtheory.basics.errors import ConfigError
 from qtheory.laws.constant import Constant
 from qtheory.laws.law import Law
-from qtheory.numerics.inversion import invert_pgf
+from qtheory.numerics.inversion import pmf_of_pgf
 from qtheory.numerics.timelaw import ShiftedLaw, TransformLaw
 from qtheory.queues.result import QueueResult, TimeLaw
 
@@ -78,8 +78,7 @@ def solve_delayed(work: Workload, delay: Delay, route: str) -> DelayedResult:
         return work.lst(s) * (1 - s * delay.tail_lst(s)) * service.lst(s)
 
     mean_number = lam * (mean_wait_s + service.mean)
-    if var_s2 is not None:
-        _check_number(number_pgf, mean_number)
+    prob_empty = _checked_empty(number_pgf, mean_number if var_s2 is not None else None)
     return DelayedResult(
         exactness="exact",
         route=route,
@@ -89,20 +88,22 @@ def solve_delayed(work: Workload, delay: Delay, route: str) -> DelayedResult:
         mean_number=mean_number,
         mean_queue=lam * mean_wait_s,
         prob_wait=1 - (1 - rho) * (1 - delay.whole_frac - delay.excess_frac),
-        prob_empty=float(number_pgf(np.zeros(1, dtype=np.complex128))[0].real),
+        prob_empty=prob_empty,
         wait=wait,
         response=response,
-        number_pmf=lambda n: float(invert_pgf(number_pgf, n)[n]) if n >= 0 else 0.0,
+        number_pmf=pmf_of_pgf(number_pgf),
         var_number=None if var_s2 is None else mean_number + lam**2 * (var_s2 + service.var),
     )
 
 
-def _check_number(number_pgf: Callable[[Complexes], Complexes], mean_number: float) -> None:
-    """Little's law against the slope of the generating function at 1."""
-    step = 1e-4 / (1 + mean_number)
-    at = number_pgf(np.array([1 - step, 1 - 2 * step], dtype=np.complex128)).real
-    slope = (4 * (1 - at[0]) - (1 - at[1])) / (2 * step)  # second order in the step
-    check_little(1.0, float(slope), mean_number, rtol=1e-3)
+def _checked_empty(number_pgf: Callable[[Complexes], Complexes], mean_number: float | None) -> float:
+    """P(N = 0), and Little's law against the slope of the generating function at 1."""
+    step = 1e-4 / (1 + (mean_number or 0.0))
+    at = number_pgf(np.array([0.0, 1 - step, 1 - 2 * step], dtype=np.complex128)).real
+    if mean_number is not None:
+        slope = (4 * (1 - at[1]) - (1 - at[2])) / (2 * step)  # second order in the step
+        check_little(1.0, float(slope), mean_number, rtol=1e-3)
+    return float(at[0])
 
 
 def _laws(work: Workload, delay: Delay, mean_wait_s: float, var_s2: float | None) -> tuple[TimeLaw, TimeLaw]:

@@ -22,6 +22,7 @@ Complexes = NDArray[np.complex128]
 
 _GAUSS, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(8)
 _PANELS = 24
+_MOSTLY_IN_TIME = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +47,11 @@ class UnlimitedWork:
         if rho < 1:  # H is the law of the work without a limit, divided by P(V = 0)
             work = Workload(rate_rps=self.rate_rps, service=self.service)
             late = float(laws_of(work)[0].sf(d))
-            total = (1 - late) / (1 - rho)
-            scale = work.mean_s
-            spent = scale * float(invert_laplace(lambda s: work.tail_lst(s) / (s * scale), d, worst=1e-5))
-            return total, late / (1 + rho * total), (spent - d * late) / (1 - late)
+            if late < _MOSTLY_IN_TIME:  # else 1 - late loses digits
+                total = (1 - late) / (1 - rho)
+                scale = work.mean_s
+                spent = scale * float(invert_laplace(lambda s: work.tail_lst(s) / (s * scale), d, worst=1e-5))
+                return total, late / (1 + rho * total), (spent - d * late) / (1 - late)
         total = float(self.h(d))
         mean_wait_s = d - float(self._inverted(d, order=2)) / total
         return total, 1 - total / (1 + rho * total), mean_wait_s

@@ -92,20 +92,7 @@ class BatchArrivals:
         mean_number = rho + rate * mean_wait_s
         ahead = self._ahead()
         check_little(rate, first + float(ahead @ np.arange(ahead.size)) * s.mean + s.mean, mean_number)
-        var_s2 = self._wait_variance(rho, first, ahead, pmf, sizes)
-        positive = 1 - (1 - rho) * float(ahead[0])
-
-        def tails(t: Complexes) -> tuple[Complexes, Complexes, Complexes]:
-            whole, left, _ = Excess(law=s).transforms(t)
-            before = np.polynomial.polynomial.polyval(whole, ahead)
-            wait = (1 - rho) / (1 - rho * left * before) * before
-            return wait, whole, (1 - wait) / t
-
-        def response_tail(t: Complexes) -> Complexes:
-            wait, whole, _ = tails(t)
-            return (1 - wait * whole) / t
-
-        cause = "the third moment of the service is infinite"
+        wait, response = self._laws(rho, mean_wait_s, self._wait_variance(rho, first, ahead, pmf))
         return QueueResult(
             exactness="exact",
             route="M/G/1 of the groups plus the place in the group; laws by transform inversion",
@@ -114,33 +101,53 @@ class BatchArrivals:
             mean_response_s=mean_wait_s + s.mean,
             mean_number=mean_number,
             mean_queue=rate * mean_wait_s,
-            prob_wait=positive,
+            prob_wait=wait.prob_positive,
             prob_empty=1 - rho,
-            wait=TransformLaw(
-                tail_lst=lambda t: tails(t)[2],
-                mean_s=mean_wait_s,
-                variance_s2=var_s2,
-                prob_positive=positive,
-                cause=cause,
-            ),
-            response=TransformLaw(
-                tail_lst=response_tail,
-                mean_s=mean_wait_s + s.mean,
-                variance_s2=None if var_s2 is None else var_s2 + s.var,
-                cause=cause,
-            ),
+            wait=wait,
+            response=response,
         )
 
-    def _wait_variance(
-        self, rho: float, first: float, ahead: Floats, pmf: Floats, sizes: NDArray[np.int_]
-    ) -> float | None:
+    def _laws(
+        self, rho: float, mean_wait_s: float, var_s2: float | None
+    ) -> tuple[TransformLaw, TransformLaw]:
+        """Of wait and response."""
+        s, ahead = self.service, self._ahead()
+
+        def lsts(t: Complexes) -> tuple[Complexes, Complexes]:
+            whole, left, _ = Excess(law=s).transforms(t)
+            before = np.polynomial.polynomial.polyval(whole, ahead)
+            return (1 - rho) / (1 - rho * left * before) * before, whole
+
+        def response_tail(t: Complexes) -> Complexes:
+            wait, whole = lsts(t)
+            return np.asarray((1 - wait * whole) / t)
+
+        cause = "the third moment of the service is infinite"
+        wait = TransformLaw(
+            tail_lst=lambda t: (1 - lsts(t)[0]) / t,
+            mean_s=mean_wait_s,
+            variance_s2=var_s2,
+            prob_positive=1 - (1 - rho) * float(ahead[0]),
+            worst=2e-4,
+            cause=cause,
+        )
+        response_var = None if var_s2 is None else var_s2 + s.var
+        return wait, TransformLaw(
+            tail_lst=response_tail,
+            mean_s=mean_wait_s + s.mean,
+            variance_s2=response_var,
+            worst=2e-4,
+            cause=cause,
+        )
+
+    def _wait_variance(self, rho: float, first: float, ahead: Floats, pmf: Floats) -> float | None:
         """Variance of the group's wait plus that of the services before one in his group."""
         s = self.service
         try:
             m1, m2, m3 = s.mean, s.moment(2), s.moment(3)
         except ConfigError:
             return None
-        n = sizes.astype(float)
+        n = np.arange(1.0, pmf.size + 1)
         third = float(pmf @ (n * m3 + 3 * n * (n - 1) * m2 * m1 + n * (n - 1) * (n - 2) * m1**3))
         group = first**2 + self.rate_rps * third / (3 * (1 - rho))
         j = np.arange(ahead.size)

@@ -40,6 +40,13 @@ class BoundedWorkloadResult(QueueResult):
         turned away first.
     accept_given_size : callable (array of seconds) -> array
         Probability that a customer of that size is accepted.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> answer = BoundedWorkload(rate_rps=0.9, service=Exponential(mean=1.0), limit_s=2.0).solve()
+    >>> print(f"{answer.accepted_work_frac:.3f} of the work in {1 - answer.prob_block:.3f} of the requests")
+    0.498 of the work in 0.792 of the requests
     """
 
     prob_block: float

@@ -17,7 +17,7 @@ from qtheory.numerics.inversion import Transform
 from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.result import QueueResult, TimeLaw
 
-from ._common import require_stable
+from ._common import all_atoms_of, require_stable
 from .excess import require_law
 
 __all__ = ["BorelTime", "BusyPeriod", "BusyPeriodResult", "takacs"]
@@ -154,6 +154,13 @@ class BusyPeriodResult(QueueResult):
         Customers served in it, on average.
     busy_period : TimeLaw
         Its law.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> answer = BusyPeriod(rate_rps=0.5, service=Exponential(mean=1.0)).solve()
+    >>> answer.mean_busy_period_s, answer.var_busy_period_s2, answer.mean_served
+    (2.0, 12.0, 2.0)
     """
 
     mean_busy_period_s: float
@@ -212,6 +219,27 @@ class BusyPeriod:
             return theta
         return self.initial.lst(s + self.rate_rps * (1.0 - theta))
 
+    def _law(self, first: Law, mean: float, var: float | None) -> TransformLaw:
+        """By inversion; a first work with atoms and no arrival in it is taken out, for its jumps."""
+        lam, atoms = self.rate_rps, all_atoms_of(first)
+        jumpy = all_atoms_of(self.service) is not None
+        size, alone = (
+            (np.zeros(1), np.zeros(1)) if atoms is None else (atoms[0], atoms[1] * np.exp(-lam * atoms[0]))
+        )
+
+        def tail_lst(s: Complexes) -> Complexes:
+            known = (alone.sum() - np.exp(-s[..., None] * size) @ alone) / s
+            return np.asarray((1.0 - self.lst(s)) / s - known)
+
+        return TransformLaw(
+            tail_lst=tail_lst,
+            mean_s=mean,
+            variance_s2=var,
+            known_tail=None if atoms is None else lambda t: (size > t[..., None]) @ alone,
+            worst=1e-3 if jumpy else 2e-5,  # sums of constant services leave smaller jumps
+            cause="the second moment of the service or of the initial work is infinite",
+        )
+
     def solve(self) -> BusyPeriodResult:
         """Moments and law."""
         lam, first = self.rate_rps, self.initial or self.service
@@ -226,12 +254,7 @@ class BusyPeriod:
         if isinstance(self.service, Constant) and self.initial is None:
             law = BorelTime(load=rho, service_s=self.service.mean)
         else:
-            law = TransformLaw(
-                tail_lst=lambda s: (1.0 - self.lst(s)) / s,
-                mean_s=mean,
-                variance_s2=var,
-                cause="the second moment of the service or of the initial work is infinite",
-            )
+            law = self._law(first, mean, var)
         return BusyPeriodResult(
             exactness="exact",
             route="Takacs' equation; law by transform inversion",

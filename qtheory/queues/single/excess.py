@@ -182,6 +182,13 @@ def tail_quadrature(law: Law, *, fine: float = _FINE) -> tuple[Floats, Floats]:
         A law without atoms.
     fine : float
         Logarithm of the ratio of the ends of a panel, above a fiftieth of the mean.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> x, weight = tail_quadrature(Exponential(mean=2.0))
+    >>> round(float(weight.sum()), 12), round(float(2 * weight @ x), 12)  # E[X], E[X^2]
+    (2.0, 8.0)
     """
     second, mean = law.moment(2), law.mean
     low, high = law.support
@@ -207,7 +214,23 @@ def tail_quadrature(law: Law, *, fine: float = _FINE) -> tuple[Floats, Floats]:
 
 
 def require_law(**given: object) -> None:
-    """Raise `ConfigError` unless every value is a law with a mean above zero."""
+    """Let laws with a mean above zero pass.
+
+    Parameters
+    ----------
+    **given : Law
+        Each under the name that the message is to have.
+
+    Raises
+    ------
+    ConfigError
+        If one is not a law, or its mean is not above zero.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> require_law(service=Exponential(mean=1.0))
+    """
     for name, value in given.items():
         if not isinstance(value, Law):
             raise ConfigError(

@@ -31,6 +31,12 @@ class GM1Result(QueueResult):
         Ratio of the geometric number that an arrival finds.
     var_number : float
         Variance of the number present at a random time.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> round(GM1(interval=Exponential(mean=2.0), service_rate_rps=1.0).solve().sigma, 9)  # M/M/1
+    0.5
     """
 
     sigma: float

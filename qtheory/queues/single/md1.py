@@ -146,6 +146,11 @@ class MD1Result(QueueResult):
         Variance of the number present.
     mean_busy_period_s, var_busy_period_s2 : float
         Of a busy period started by one customer.
+
+    Examples
+    --------
+    >>> round(MD1(rate_rps=0.5, service_s=1.0).solve().mean_busy_period_s, 9)
+    2.0
     """
 
     var_number: float

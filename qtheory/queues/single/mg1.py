@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.laws.law import Law
-from qtheory.numerics.inversion import invert_pgf
+from qtheory.numerics.inversion import pmf_of_pgf
 from qtheory.queues.result import QueueResult
 
 from ._common import check_little
@@ -33,6 +33,12 @@ class MG1Result(QueueResult):
         Variance of the number present; None if the third moment of the service is infinite.
     mean_busy_period_s, var_busy_period_s2 : float
         Of a busy period started by one customer.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> round(MG1(rate_rps=0.5, service=Exponential(mean=1.0)).solve().var_number, 9)
+    2.0
     """
 
     var_number: float | None
@@ -105,7 +111,7 @@ class MG1:
             prob_empty=1 - rho,
             wait=wait,
             response=response,
-            number_pmf=lambda n: float(invert_pgf(_number_pgf(work), n)[n]) if n >= 0 else 0.0,
+            number_pmf=pmf_of_pgf(_number_pgf(work)),
             var_number=var_number,
             mean_busy_period_s=service.mean / (1 - rho),
             var_busy_period_s2=second / (1 - rho) ** 3 - (service.mean / (1 - rho)) ** 2,

@@ -17,7 +17,7 @@ from qtheory.laws.law import Law
 from qtheory.numerics.timelaw import ShiftedLaw, TransformLaw
 from qtheory.queues.result import QueueResult, TimeLaw
 
-from ._common import atoms_of, check_little
+from ._common import all_atoms_of, check_little
 from ._finite_wait import FiniteDeterministicWait, at_service_start
 from .excess import require_law, tail_quadrature
 
@@ -40,6 +40,13 @@ class MG1KResult(QueueResult):
         Share of the arrivals that are lost.
     throughput_rps : float
         Served per second.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> answer = MG1K(rate_rps=1.0, service=Exponential(mean=1.0), capacity=4).solve()
+    >>> round(answer.prob_block, 9), round(answer.throughput_rps, 9)
+    (0.2, 0.8)
     """
 
     prob_block: float
@@ -126,8 +133,7 @@ class MG1K:
         """P(A > j) for j = 0..n-1 by sums of positive terms, and P(A = 0)."""
         lam, service = self.rate_rps, self.service
         j = np.arange(n)
-        atoms = (np.array([service.mean]), np.ones(1)) if isinstance(service, Constant) else atoms_of(service)
-        if atoms is not None:
+        if (atoms := all_atoms_of(service)) is not None:
             more = pdtrc(j[:, None], lam * atoms[0]) @ atoms[1]
         else:  # P(A > j): the (j+1)-th arrival comes before the end
             x, weight = tail_quadrature(service, fine=min(0.25, 4 / math.sqrt(n)))

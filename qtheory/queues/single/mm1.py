@@ -23,6 +23,11 @@ class MM1Result(QueueResult):
         Variance of the number present.
     mean_busy_period_s, var_busy_period_s2 : float
         Of a busy period started by one customer.
+
+    Examples
+    --------
+    >>> MM1(rate_rps=0.5, service_rate_rps=1.0).solve().var_number
+    2.0
     """
 
     var_number: float

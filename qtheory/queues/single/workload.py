@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.laws.constant import Constant
+from qtheory.laws.discrete import Discrete
 from qtheory.laws.law import Law
 from qtheory.numerics.roots import bracketed_root
 from qtheory.numerics.timelaw import TransformLaw
@@ -27,7 +28,15 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 _FEW_ATOMS = 200
+_BINS_PER_E = 100
+_MANY_TOL = 1e-7
 _NO_THIRD = "the third moment of the service is infinite"
+
+
+@lru_cache(maxsize=256)
+def _moment(law: Law, k: int) -> float:
+    """Moments that a law of many atoms would sum again and again."""
+    return law.moment(k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +81,17 @@ class Workload:
     @property
     def load(self) -> float:
         """Work that arrives in a second, seconds."""
-        return self.rate_rps * self.service.mean
+        return self.rate_rps * _moment(self.service, 1)
 
     @property
     def mean_s(self) -> float:
         """E[W] = lambda E[S^2] / (2 (1 - rho)), seconds."""
-        return self.rate_rps * self.service.moment(2) / (2 * (1 - self.load))
+        return self.rate_rps * _moment(self.service, 2) / (2 * (1 - self.load))
 
     @property
     def var_s2(self) -> float:
         """Var W = E[W]^2 + lambda E[S^3] / (3 (1 - rho)), seconds squared."""
-        return self.mean_s**2 + self.rate_rps * self.service.moment(3) / (3 * (1 - self.load))
+        return self.mean_s**2 + self.rate_rps * _moment(self.service, 3) / (3 * (1 - self.load))
 
     def transforms(self, s: Complexes) -> tuple[Complexes, Complexes, Complexes, Complexes]:
         """At once: E[exp(-s W)], the transform of P(W > t), and those of service and excess."""
@@ -129,13 +138,26 @@ def _finite(
 
 
 def laws_of(work: Workload) -> tuple[TimeLaw, TimeLaw]:
-    """Laws of wait and response of first come first served."""
+    """Exact laws of wait and response of first come first served.
+
+    Parameters
+    ----------
+    work : Workload
+        The queue's workload.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> wait, response = laws_of(Workload(rate_rps=0.5, service=Exponential(mean=1.0)))
+    >>> float(wait.sf(2.0).round(9)), float(response.sf(2.0).round(9))  # exp(-1) / 2, exp(-1)
+    (0.183939721, 0.367879441)
+    """
     service, rho = work.service, work.load
     if isinstance(service, Constant):
         wait = DeterministicWait(load=rho, service_s=service.mean)
         return wait, DeterministicWait(load=rho, service_s=service.mean, shift_s=service.mean)
     if (atoms := atoms_of(service)) is not None:
-        return laws_with_atoms(work, *atoms)
+        return laws_with_atoms(work, *atoms) if len(atoms[0]) <= _FEW_ATOMS else _laws_of_many(work, *atoms)
     try:
         var_s2, response_var_s2 = work.var_s2, work.var_s2 + service.var
     except ConfigError:
@@ -171,13 +193,11 @@ def laws_with_atoms(work: Workload, values: Floats, probs: Floats) -> tuple[Time
     """The same for a service with atoms: the terms with jumps and kinks are summed in closed form."""
     service, rho = work.service, work.load
     excess_sf = _atomic_excess_sf(values, probs)
-    folded = len(values) <= _FEW_ATOMS
 
     def known_response(t: Floats) -> Floats:
-        tail = (1 - rho) * service.sf(t)
-        if folded:  # and those who find one customer's excess
-            tail = tail + (1 - rho) * rho * (excess_sf(t[..., None] - values) @ probs)
-        return tail
+        """Those who find nobody, and those who find one customer's excess."""
+        one = excess_sf(t[..., None] - values) @ probs
+        return np.asarray((1 - rho) * (service.sf(t) + rho * one))
 
     def rest_of_wait(s: Complexes) -> Complexes:
         wait, tail, _, _ = work.transforms(s)
@@ -186,7 +206,7 @@ def laws_with_atoms(work: Workload, values: Floats, probs: Floats) -> tuple[Time
     def rest_of_response(s: Complexes) -> Complexes:
         wait, tail, whole, left = work.transforms(s)
         rest = tail + (wait - (1 - rho)) * service.mean * left
-        return rest - (1 - rho) * rho * (1 - left * whole) / s if folded else rest
+        return rest - (1 - rho) * rho * (1 - left * whole) / s
 
     return (
         TransformLaw(
@@ -204,6 +224,49 @@ def laws_with_atoms(work: Workload, values: Floats, probs: Floats) -> tuple[Time
             find_decay=cache(work.decay_per_s),
         ),
     )
+
+
+def _laws_of_many(work: Workload, values: Floats, probs: Floats) -> tuple[TimeLaw, TimeLaw]:
+    """The same for very many atoms: neighbours are put together, which moves the tails by about 1e-6."""
+    few = Workload(rate_rps=work.rate_rps, service=_thinned(values, probs))
+    rho = work.load
+
+    def rest_of_response(s: Complexes) -> Complexes:
+        wait, tail, _, left = few.transforms(s)
+        return tail + (wait - (1 - rho)) * few.service.mean * left
+
+    return (
+        TransformLaw(
+            tail_lst=few.tail_lst,
+            mean_s=work.mean_s,
+            variance_s2=work.var_s2,
+            prob_positive=rho,
+            tol=_MANY_TOL,
+            worst=1e-4,
+        ),
+        TransformLaw(
+            tail_lst=rest_of_response,
+            mean_s=work.mean_s + work.service.mean,
+            variance_s2=work.var_s2 + work.service.var,
+            known_tail=lambda t: (1 - rho) * work.service.sf(t),
+            tol=_MANY_TOL,
+            worst=1e-4,
+        ),
+    )
+
+
+def _thinned(values: Floats, probs: Floats) -> Discrete:
+    """Bins a hundredth wide, each as two atoms with its mass, mean and variance."""
+    positive = values > 0
+    kept = np.where(positive, values, np.min(values[positive]))
+    group = np.where(positive, 1 + np.floor(np.log(kept / kept.min()) * _BINS_PER_E), 0).astype(int)
+    mass = np.bincount(group, probs)
+    full = mass > 0
+    mass = mass[full]
+    mean = np.bincount(group, probs * values)[full] / mass
+    spread = np.sqrt(np.maximum(np.bincount(group, probs * values**2)[full] / mass - mean**2, 0.0))
+    both = np.concatenate([np.maximum(mean - spread, 0.0), mean + spread])
+    return Discrete(values=both.tolist(), probs=(np.concatenate([mass, mass]) / (2 * mass.sum())).tolist())
 
 
 def _atomic_excess_sf(values: Floats, probs: Floats) -> Callable[[Floats], Floats]:

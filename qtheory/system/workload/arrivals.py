@@ -14,29 +14,18 @@ from qtheory.basics.errors import ConfigError
 from qtheory.basics.ranges import number_between
 from qtheory.laws import Constant, Exponential, Gamma, Law, spell
 
+from ._limits import CV_RANGE, check_span
+
 __all__ = [
-    "CV_RANGE",
-    "FASTEST_RPS",
-    "LONGEST_S",
     "Arrivals",
     "ConstantArrivals",
     "GammaArrivals",
     "OpenArrivals",
     "PoissonArrivals",
-    "check_span",
     "spelled",
 ]
 
 Floats = NDArray[np.float64]
-
-LONGEST_S = 1e9
-"""Longest time that is simulated, seconds (32 years): beyond it a clock in 64 bits is coarser than 1e-7 s."""
-
-FASTEST_RPS = 1e12
-"""Largest rate of a phase or a window."""
-
-CV_RANGE = (1e-6, 1e3)
-"""Of gaps: beyond, thousands of arrivals at one moment hide a pause that hardly any run sees."""
 
 _MOST = 100_000_000
 
@@ -120,7 +109,7 @@ class OpenArrivals(Arrivals):
         ------
         ConfigError
             If a parameter is out of range, more than 100 million arrivals are asked for, or the last comes
-            later than `LONGEST_S`.
+            later than 1e9 s.
         """
         checks.positive(rate_rps=rate_rps)
         if n is not None and duration_s is None:
@@ -158,16 +147,6 @@ def spelled(name: str, **values: float | tuple[float, ...]) -> str:
     """Text that `parse_arrivals` reads back; what is zero is left out."""
     given = [f"{key}={spell(value)}" for key, value in values.items() if value]
     return f"{name}({', '.join(given)})" if given else name
-
-
-def check_span(seconds: float, **cause: object) -> None:
-    """Refuse what would take longer than `LONGEST_S`, naming the one value that makes it so."""
-    if not seconds <= LONGEST_S:
-        ((name, value),) = cause.items()
-        raise ConfigError(
-            f"{name}: {checks.shown(value)} makes the arrivals last {seconds:.3g} s; at most {LONGEST_S:g} "
-            "s, as a clock in 64 bits is too coarse beyond"
-        )
 
 
 def _enough_memory(n: float) -> None:

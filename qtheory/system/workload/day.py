@@ -13,7 +13,8 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ConvergenceError
 from qtheory.basics.ranges import at_most, number_between
 
-from .arrivals import CV_RANGE, LONGEST_S, spelled
+from ._limits import CV_RANGE, LONGEST_S
+from .arrivals import spelled
 from .modulated import ModulatedArrivals
 
 __all__ = ["DayArrivals"]

@@ -105,12 +105,14 @@ def _replay(scenario: Scenario, slo: Slo) -> Workload:
     if scenario.rate_rps is not None and scenario.speed != 1:
         raise ConfigError(f"rate_rps={scenario.rate_rps:g}, speed={scenario.speed:g}: give one of the two")
     requests = read_requests(scenario.trace or "", ticks=scenario.ticks, seed=scenario.seed)
-    workload = Workload.from_trace(requests, name=scenario.trace or "", speed=scenario.speed, slo=slo)
-    workload = replace(
-        workload,
-        arrivals=_capped(workload.arrivals, scenario.client_cap),
+    workload = Workload(
+        name=scenario.trace or "",
+        lengths=PairLengths(prompt_tokens=requests.prompt_tokens, output_tokens=requests.output_tokens),
+        arrivals=_capped(Replay(speed=scenario.speed), scenario.client_cap),
+        slo=slo,
         duration_s=scenario.duration_s,
         n_requests=scenario.requests,
+        trace=requests,
     )
     return workload if scenario.rate_rps is None else workload.at_rate(scenario.rate_rps)
 

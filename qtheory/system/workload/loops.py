@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from qtheory.basics import checks
 from qtheory.basics.ranges import at_most
 
-from .arrivals import LONGEST_S, Arrivals, spelled
+from ._limits import LONGEST_S
+from .arrivals import Arrivals, spelled
 
 __all__ = ["ClosedLoop", "Replay"]
 

@@ -15,8 +15,9 @@ from qtheory.basics.errors import ConfigError
 from qtheory.basics.ranges import at_most
 from qtheory.laws import Law
 
+from ._limits import FASTEST_RPS, LONGEST_S
 from ._steps import moments_of_work
-from .arrivals import FASTEST_RPS, LONGEST_S, spelled
+from .arrivals import spelled
 from .modulated import ModulatedArrivals
 
 if TYPE_CHECKING:

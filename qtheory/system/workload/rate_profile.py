@@ -14,9 +14,10 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.ranges import at_most, number_between
 
+from ._limits import CV_RANGE, FASTEST_RPS, LONGEST_S
 from ._steps import moments_of_work
 from ._text import quoted
-from .arrivals import CV_RANGE, FASTEST_RPS, LONGEST_S, spelled
+from .arrivals import spelled
 from .modulated import ModulatedArrivals
 from .readers import read_rates
 

@@ -13,7 +13,8 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.system.slo import Slo
 
-from .arrivals import Arrivals, OpenArrivals, PoissonArrivals, check_span
+from ._limits import check_span
+from .arrivals import Arrivals, OpenArrivals, PoissonArrivals
 from .lengths import Lengths, PairLengths
 from .loops import ClosedLoop, Replay
 from .request import Requests

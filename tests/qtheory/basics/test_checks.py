@@ -103,3 +103,44 @@ def test_anything_is_shown_on_one_short_line(value: object) -> None:
     words = checks.shown(value)
     assert len(words) <= 60
     assert "\n" not in words
+
+
+@pytest.mark.parametrize(
+    ("factor", "power", "words"),
+    [
+        (1, 20, "100000000000000000000"),
+        (1, 30, "1e+30"),
+        (-1, 300, "-1e+300"),
+        (123456789, 30, "1.23457e+38"),
+        (1, 5000, "1e+5000"),
+    ],
+)
+def test_very_long_whole_numbers_are_shown_in_powers_of_ten(factor: int, power: int, words: str) -> None:
+    value = factor * 10**power
+    assert checks.shown(value) == words
+
+
+def test_a_very_long_whole_number_is_refused_in_a_short_line() -> None:
+    with pytest.raises(ConfigError, match=r"^x: -1e[+]5000 must be a whole number >= 1$"):
+        checks.integer(x=-(10**5000))
+
+
+def test_what_is_nested_too_deeply_is_shown_by_its_type() -> None:
+    nested: list[Any] = []
+    for _ in range(100_000):
+        nested = [nested]
+    assert checks.shown(nested) == "a value of type list"
+    assert checks.shown([10**5000]) == "a value of type list"
+
+
+def test_a_long_word_is_cut_in_the_message_and_one_that_is_no_word_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        checks.one_of("shed", "x" * 5000, ["none", "reject"])
+    assert len(str(caught.value)) < 120
+    with pytest.raises(ConfigError, match=r"^shed: unknown \[1\]; one of none"):
+        checks.one_of("shed", [1], ["none"])  # type: ignore[arg-type]
+
+
+def test_only_names_that_are_close_enough_are_offered() -> None:
+    assert checks.nearest("none.csv", ["one.py"]) == " (did you mean 'one.py'?)"
+    assert checks.nearest("none.csv", ["one.py"], cutoff=0.75) == ""

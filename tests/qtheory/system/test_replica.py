@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,20 @@ def test_step_times_can_be_a_line_or_a_table(tmp_path: Path) -> None:
         ({"step_time": "gamma(mean=1)"}, "^step_time: 'gamma"),
         ({"step_time": "linear(base=1)"}, r"^step_time: linear: unknown 'base' \(did you mean 'base_s'"),
         ({"step_time": "none.csv"}, "^none.csv: cannot be read"),
+        ({"step_time": "linear()"}, "^step_time: linear: base_s: missing; a Linear needs it"),
+        ({"step_time": "linear(base_s=x)"}, "^step_time: linear: base_s: 'x' is not a number of seconds"),
+        ({"step_time": "linear(base_s=[1])"}, r"^step_time: linear: base_s: \(1,\) is not a number"),
+        ({"step_time": "linear(base_s=1e999)"}, "^step_time: linear: base_s: inf is outside"),
+        ({"step_time": "/dev/null"}, "^/dev/null: is empty; give a CSV table of table, tokens"),
+        ({"step_time": "/dev/zero"}, "^/dev/zero: not an ordinary file"),
+        ({"step_time": "y" * 300}, "^step_time: unknown 'yyy"),
+        ({"step_time": "y" * 300 + ".csv"}, "cannot be read: File name too long"),
+        ({"hardware": "/dev/zero"}, "^/dev/zero: not an ordinary file"),
+        ({"hardware": "x" * 300 + ".toml"}, "cannot be read: File name too long"),
+        ({"hardware": "/"}, "^/: is a folder"),
+        ({"model": "/dev/zero"}, "^/dev/zero: not an ordinary file"),
+        ({"model": "/"}, "^/config.json: cannot be read: no such file"),
+        ({"hardware": "\ud800"}, r"^hardware: unknown '\\ud800'"),
         ({"hardware": "a100", "model": "llama-3.1-70b"}, "^model: llama-3.1-70b does not fit on 1 x a100"),
         ({"model": "llama-3.1-8b", "tp": 3}, "^tp: 3 does not divide the 32 heads"),
     ],
@@ -109,3 +124,25 @@ def test_names_that_do_not_go_are_refused_in_one_line(changes: dict[str, Any], s
     with pytest.raises(ConfigError, match=said) as caught:
         replica_of(Scenario(**changes))
     assert "\n" not in str(caught.value)
+
+
+CARD = "memory_bytes = 24e9\nbandwidth_bytes_per_s = 1e12\npeak_flops_per_s = { bf16 = 100e12 }\n"
+
+
+def test_a_link_is_needed_by_two_accelerators_alone(tmp_path: Path) -> None:
+    path = tmp_path / "card.toml"
+    path.write_text(CARD)
+    alone = Scenario(hardware=str(path), model="llama-3.1-8b")
+    assert replica_of(alone).hardware.link_bytes_per_s is None
+    with pytest.raises(
+        ConfigError, match=r"^link_bytes_per_s: missing of card, and tp=2 needs it; add the rate"
+    ):
+        replica_of(replace(alone, tp=2))
+    path.write_text(CARD + "link_bytes_per_s = 32e9\n")
+    assert replica_of(replace(alone, tp=2)).tp == 2
+
+
+def test_a_file_is_the_source_of_what_it_describes(tmp_path: Path) -> None:
+    path = tmp_path / "card.toml"
+    path.write_text(CARD)
+    assert replica_of(Scenario(hardware=str(path))).hardware.source == f"file {path}"

@@ -10,6 +10,9 @@ import pytest
 
 from qtheory.basics.errors import ConfigError
 from qtheory.system.scenario import Scenario
+from qtheory.system.scheduler import SCHEDULERS
+from qtheory.system.workload import ARRIVAL_FORMS
+from qtheory.system.workload.readers import TICKS
 
 OPTIONAL = [item.name for item in fields(Scenario) if item.default is None]
 
@@ -51,6 +54,27 @@ def test_every_field_has_a_help_that_names_its_default_rule() -> None:
         ("ttft_slo_s", 0.0),
         ("tpot_slo_s", -math.inf),
         ("e2e_slo_s", math.nan),
+        ("kv_blocks", 10**9 + 1),
+        ("max_seqs", 10**30),
+        ("budget_tokens", 10**30),
+        ("max_model_len_tokens", 10**30),
+        ("client_cap", 10**30),
+        ("long_prefill_threshold_tokens", 10**400),
+        ("tp", 10**30),
+        ("block_tokens", 10**30),
+        ("requests", 10**8 + 1),
+        ("seed", 2**63),
+        ("rate_rps", 10**400),
+        ("correlation", -math.inf),
+        ("correlation", 1.5),
+        ("correlation", "x"),
+        ("trace", 5),
+        ("lengths", 5),
+        ("step_time", 5),
+        ("step_time", None),
+        ("hardware", None),
+        ("scheduler", b"fcfs"),
+        ("ticks", None),
     ],
 )
 def test_a_number_out_of_range_is_refused_by_name(field: str, value: object) -> None:
@@ -70,3 +94,19 @@ def test_what_has_changed_is_all_that_has_to_be_said() -> None:
     assert scenario.changed() == {"hardware": "h100", "rate_rps": 2.5, "ttft_slo_s": math.inf}
     assert Scenario(**scenario.changed()) == scenario
     assert replace(scenario, hardware="a100").changed().keys() == {"rate_rps", "ttft_slo_s"}
+
+
+def test_a_number_beyond_any_system_is_refused_with_the_limit() -> None:
+    with pytest.raises(ConfigError, match=r"^kv_blocks: 1e[+]30 is too large; at most 1,000,000,000$"):
+        Scenario(kv_blocks=10**30)
+    assert Scenario(kv_blocks=10**9, requests=10**8, seed=2**63 - 1).requests == 10**8
+
+
+def test_the_help_of_the_load_names_every_form() -> None:
+    said = {item.name: item.metadata["help"] for item in fields(Scenario)}
+    forms = ARRIVAL_FORMS.keys() - {"replay"}  # which is what a trace is for
+    assert [form for form in forms if form not in said["arrivals"]] == []
+    assert "quantiles(" in said["lengths"]
+    assert [word for word in ("Azure", "Mooncake", "table", "JSON lines") if word not in said["trace"]] == []
+    assert [word for word in TICKS if word not in said["ticks"]] == []
+    assert [name for name in SCHEDULERS if name not in said["scheduler"]] == []

@@ -17,6 +17,12 @@ class Thing:
     colour: str = "red"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    width: int
+    height_bytes: int
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -59,6 +65,10 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
         ("a.csv", b"size,colour\n3,blue\n", "not valid TOML"),
         ("a.toml", b"x = " + b"[" * 100_000, "not valid TOML"),
         ("a.json", b" " * 9_000_000, "bytes"),
+        ("a.json", b'{"size": 3, "size": 4}', "key 'size' is given twice"),
+        ("a.json", b'{"size": {"a": 1, "b": 2, "a": 3}}', "key 'a' is given twice"),
+        ("a.json", b'{"colour": "\\ud800"}', "is half a character"),
+        ("a.json", b'{"\\ud800": 3}', "is half a character"),
     ],
 )
 def test_a_broken_file_is_refused_in_one_line_that_names_it(
@@ -81,8 +91,15 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 def test_unknown_and_missing_keys_are_named() -> None:
     with pytest.raises(ConfigError, match=r"^f.toml: colur: unknown key \(did you mean 'colour'\?\)$"):
         build(Thing, {"size": 1, "colur": "blue"}, "f.toml")
-    with pytest.raises(ConfigError, match=r"^f.toml: size: missing"):
+    with pytest.raises(ConfigError, match=r"^f.toml: size: missing; a Thing needs it$"):
         build(Thing, {}, "f.toml")
+    with pytest.raises(ConfigError, match=r"^f.toml: width, height_bytes: missing; a Box needs them$"):
+        build(Box, {}, "f.toml")
+    with pytest.raises(ConfigError, match=r"height_gb: unknown key .*'height_bytes'\?\); 1 GB is 1e9 bytes$"):
+        build(Box, {"height_gb": 1}, "f.toml")
+    with pytest.raises(ConfigError) as caught:
+        build(Thing, {"x" * 5000: 1}, "f.toml")
+    assert len(str(caught.value)) < 250
 
 
 def test_spellings_of_one_name_fold_together() -> None:

@@ -105,11 +105,19 @@ def test_a_name_is_registered_once():
         {"preemption": "swop"},
         {"on_unfit": "never"},
         {"ordering": Chunked()},
+        {"ordering": None},
+        {"composition": Fcfs()},
+        {"admission": None},
+        {"victim": "last_admitted"},
+        {"victim": None},
+        {"shed": "reject"},
+        {"needs_oracle": 1},
+        {"name": None},
     ],
 )
 def test_a_policy_checks_its_fields(wrong):
-    with pytest.raises(ConfigError, match=next(iter(wrong))):
-        Policy(name="x", **wrong)
+    with pytest.raises(ConfigError, match=f"^{next(iter(wrong))}: "):
+        Policy(**{"name": "x"} | wrong)
 
 
 def test_orders_sort_by_their_key_then_by_arrival():

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from qtheory.basics.errors import ConfigError
 from qtheory.system.models import ModelSpec, find_model, spec_from_config
 
-# The keys that matter of published config.json files, under the name of the preset they must equal.
 LLAMA: dict[str, Any] = {
     "architectures": ["LlamaForCausalLM"],
     "model_type": "llama",
@@ -250,6 +249,13 @@ def test_quantized_checkpoints_say_their_format(quantization: dict[str, Any], we
         ({"quantization_config": {"quant_method": "magic"}}, "quant_method 'magic'"),
         ({"quantization_config": {"quant_method": "awq", "bits": [4]}}, "quant_method 'awq'"),
         ({"quantization_config": "fp8"}, "quantization_config: 'fp8' is not a table"),
+        ({"kv_lora_rank": -1}, "kv_lora_rank: -1 is outside"),
+        ({"num_experts": "many"}, "num_experts: 'many' is not a whole number"),
+        ({"torch_dtype": 5}, "torch_dtype: unknown 5; one of bfloat16"),
+        ({"dtype": "float61"}, r"dtype: unknown 'float61' \(did you mean 'float64'"),
+        ({"architectures": 5}, "architectures: 5 is not a list of names"),
+        ({"architectures": []}, r"architectures: \[\] is not a list of names"),
+        ({"architectures": [1]}, r"architectures: \[1\] is not a list of names"),
     ],
 )
 def test_a_faulty_configuration_is_refused_with_file_and_key(change: dict[str, Any], said: str) -> None:
@@ -286,3 +292,9 @@ def test_any_value_under_any_key_gives_a_model_or_one_line(slot: tuple[str, str]
     except ConfigError as error:
         if "\n" in str(error) or not str(error).startswith("config.json: "):
             raise
+
+
+def test_what_published_configurations_say_beside_the_shapes_is_taken() -> None:
+    usual = {"architectures": ["LlamaForCausalLM"], "torch_dtype": "bfloat16", "kv_lora_rank": None}
+    assert read(LLAMA | usual) == read(LLAMA)
+    assert read(LLAMA | {"dtype": "torch.float16"}) == read(LLAMA)

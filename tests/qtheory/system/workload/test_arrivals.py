@@ -83,6 +83,16 @@ def test_caps_and_concurrency_limit_what_is_in_flight():
         ("possion", "unknown 'possion' (did you mean 'poisson'?)"),
         ("gamma", "gamma: cv is needed"),
         ("gamma(cv=0)", "gamma: cv: 0 must be > 0"),
+        ("gamma(cv=1e300)", "gamma: cv: 1e+300 is outside what is allowed, 1e-06 .. 1000"),
+        ("gamma(cv=1e-300)", "gamma: cv: 1e-300 is outside"),
+        ("day(cv=1e4)", "day: cv: 10000 is outside"),
+        ("day(start_s=1e300)", "day: start_s: 1e+300 is too large; at most 1e+09"),
+        ("day(period_s=1e-300)", "day: period_s: 1e-300 is outside"),
+        ("mmpp(rates=[0, 1], mean_s=[1e300, 1])", "mmpp: mean_s: 1e+300 is too large"),
+        ("mmpp(rates=[0, 1e300], mean_s=[1, 1])", "mmpp: rates: 1e+300 is too large"),
+        ("profile(rates=[1e308, 1e308], lengths_s=[1e9, 1e9])", "profile: rates: 1e+308 is too large"),
+        ("profile(rates=[1, 2], lengths_s=[1e9, 1e9])", "profile: lengths_s: 2e+09 is outside"),
+        ("closed(" + "9" * 30 + ")", "closed: concurrency: 1e+30 is too large"),
         ("gamma(cv=nan)", "gamma: cv: a finite number is needed"),
         ("gamma(c=2)", "unknown parameter 'c' (did you mean 'cv'?)"),
         ("gamma(2, cv=2)", "write the parameters by name"),
@@ -114,8 +124,16 @@ def test_a_mistake_in_arrivals_is_told_in_one_line(text, message):
         ({"rate_rps": 1.0, "n": 0}, "n: 0 must be"),
         ({"rate_rps": 1.0, "duration_s": -1.0}, "duration_s: -1.0 must be > 0"),
         ({"rate_rps": 1e9, "duration_s": 1e3}, "1,000,000,000,000 requests are more than"),
+        ({"rate_rps": 1e-9, "n": 3}, r"rate_rps: 1e-09 makes the arrivals last 3e\+09 s; at most 1e\+09 s"),
+        ({"rate_rps": 1e-9, "duration_s": 2e9}, r"duration_s: 2e\+09 makes the arrivals last 2e\+09 s"),
     ],
 )
 def test_impossible_demands_on_arrival_times_are_refused(arguments, message):
     with pytest.raises(ConfigError, match=message):
         PoissonArrivals().arrival_times(rng(), **arguments)
+
+
+def test_a_pause_that_outlasts_the_clock_is_refused():
+    arrivals = parse_arrivals("mmpp(rates=[0, 1], mean_s=[9e8, 1e-3])")
+    with pytest.raises(ConfigError, match=r"^arrivals: 'mmpp.* makes the arrivals last"):
+        arrivals.arrival_times(rng(), 1.0, n=100)

@@ -93,6 +93,26 @@ def test_a_closed_loop_takes_requests():
     [
         ({"workload": "cht"}, "did you mean 'chat'"),
         ({"speed": 2.0}, "speed: 2 given without a trace"),
+        ({"ticks": "even"}, "ticks: 'even' given without a trace"),
+        ({"ticks": "evn"}, "ticks: unknown 'evn' (did you mean 'even'?)"),
+        (
+            {"rate_rps": 1e-300, "requests": 5},
+            "rate_rps: 1e-300 makes the arrivals last 5e+300 s; at most 1e+09",
+        ),
+        ({"rate_rps": 5e-324, "requests": 5}, "rate_rps: 4.94066e-324 makes the arrivals last inf s"),
+        ({"duration_s": 2e9, "rate_rps": 1e-3}, "duration_s: 2e+09 makes the arrivals last 2e+09 s"),
+        (
+            {"arrivals": "closed(8, think_s=1e300)", "requests": 9},
+            "think_s: 1e+300 is too large; at most 1e+09",
+        ),
+        (
+            {"arrivals": "closed(1, think_s=1e9)", "requests": 9},
+            "arrivals: 'closed(concurrency=1, think_s=100000",
+        ),
+        ({"prompt": "1e12"}, "prompt: constant(value=1000000000000) has a mean of 1e+12 tokens; at most"),
+        ({"prompt": "x" * 5000}, "xxx...; one of constant"),
+        ({"trace": "x" * 5000}, "xxx: cannot be read (File name too long)"),
+        ({"trace": "\ud800"}, "half a character"),
         ({"arrivals": "replay"}, "needs a trace"),
         ({"arrivals": "closed(8)"}, "requests: needed with closed"),
         ({"arrivals": "closed(8)", "requests": 9, "rate_rps": 2.0}, "rate_rps: 2 given, but closed"),
@@ -116,6 +136,10 @@ def test_contradictions_in_a_scenario_are_refused(fields, message):
         ({"prompt": "64"}, "prompt: '64' given together with a trace"),
         ({"arrivals": "gamma(cv=2)"}, "arrivals: 'gamma(cv=2)' given together with a trace"),
         ({"rate_rps": 2.0, "speed": 3.0}, "rate_rps=2, speed=3: give one of the two"),
+        ({"speed": 1e-300}, "speed: 1e-300 makes the arrivals last 4e+300 s; at most 1e+09 s"),
+        ({"speed": 1e-9}, "speed: 1e-09 makes the arrivals last 4e+09 s"),
+        ({"rate_rps": 1e-300}, "rate_rps: 1e-300 makes the arrivals last 3e+300 s"),
+        ({"ticks": "evn"}, "ticks: unknown 'evn'"),
     ],
 )
 def test_a_trace_brings_its_own_times_and_lengths(trace, fields, message):
@@ -132,3 +156,21 @@ def test_the_azure_trace_is_a_workload_of_19366_requests(shared):
     assert len(requests) == 19_366
     assert workload.offered_rps == pytest.approx(19_365 / 3501.721937, rel=1e-9)
     assert workload.lengths.mean_prompt_tokens == pytest.approx(1154.697, abs=1e-3)
+
+
+def test_a_trace_recorded_in_ticks_is_spread(tmp_path):
+    path = tmp_path / "ticks.csv"
+    path.write_text("arrival_s,prompt_tokens,output_tokens\n" + "0,9,9\n" * 2 + "3,9,9\n" * 2)
+    as_it_is, even = (workload_of(Scenario(trace=str(path), ticks=how)) for how in ("recorded", "even"))
+    assert as_it_is.trace.arrival_s.tolist() == [0.0, 0.0, 3.0, 3.0]
+    assert even.trace.arrival_s.tolist() == [0.0, 1.5, 3.0, 4.5]
+    first, second = (
+        workload_of(Scenario(trace=str(path), ticks="random", seed=seed)).trace.arrival_s.tolist()
+        for seed in (1, 2)
+    )
+    assert first != second
+
+
+def test_a_slow_replay_may_be_cut_short(trace):
+    workload = workload_of(Scenario(trace=trace, speed=1e-300, duration_s=5.0))
+    assert workload.generate(np.random.default_rng(0)).arrival_s.tolist() == [0.0]

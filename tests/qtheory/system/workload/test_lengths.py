@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from qtheory.basics.errors import ConfigError
-from qtheory.laws import Constant, Exponential, Gamma, Lognormal
+from qtheory.laws import Constant, Exponential, Gamma, Lognormal, Pareto, Uniform
 from qtheory.system.workload import LawLengths, PairLengths
 
 INDEPENDENT = LawLengths(
@@ -122,6 +122,30 @@ def test_pairs_from_arrays_equal_pairs_from_lists():
         (
             lambda: LawLengths(prompt=Gamma(mean=1, cv=1), output=Exponential(mean=2), rank_correlation=1.5),
             "rank_correlation: 1.5 is outside what is allowed, -1 .. 1",
+        ),
+        (
+            lambda: LawLengths(
+                prompt=Gamma(mean=1, cv=1), output=Exponential(mean=2), rank_correlation=-math.inf
+            ),
+            "rank_correlation: -inf is outside what is allowed, -1 .. 1",
+        ),
+        (
+            lambda: LawLengths(prompt=Uniform(low=1e300, high=1e308), output=Constant(value=1)),
+            r"prompt: uniform.* has a mean of 5e\+307 tokens; at most 1,000,000,000",
+        ),
+        (
+            lambda: LawLengths(prompt=Constant(value=1), output=Uniform(low=0, high=1.5e9)),
+            r"output: uniform.* has a largest value of 1.5e\+09 tokens",
+        ),
+        (
+            lambda: LawLengths(prompt=Exponential(mean=1e-9), output=Constant(value=1)),
+            "prompt: exponential.* has a mean of 1e-09 tokens; at least 0.001",
+        ),
+        (
+            lambda: LawLengths(prompt=Pareto(alpha=1.01, low=1e6), output=Constant(value=1)).sample(
+                np.random.default_rng(3), 10_000
+            ),
+            r"prompt: pareto.* gives a length of .* tokens, more than 1,000,000,000; cut it off with",
         ),
         (
             lambda: LawLengths(prompt=Constant(value=1), output=Constant(value=1), max_output_tokens=0),

@@ -89,6 +89,8 @@ FAULTS: dict[str, tuple[str | bytes, str]] = {
     "gzip header alone": (b"\x1f\x8b\x08", "gzip data cut short or damaged"),
     "damaged gzip": (b"\x1f\x8b" + b"rubbish" * 30, "gzip data cut short or damaged"),
     "one long line": ("x" * 200_000, "line 1: more than 100,000 characters; not a table"),
+    "one long row": (HEAD + "0,9,9\n" + "1," * 700_000, "line 3: more than 1,000,000 characters; one row"),
+    "packed long row": (gzip.compress((HEAD + "9" * 9_000_000).encode()), "line 2: more than 1,000,000 char"),
     "long field": (HEAD + "0,9," + "9" * 200_000, "line 2: not CSV (field larger than field limit"),
 }  # fmt: skip
 
@@ -166,3 +168,16 @@ def test_no_text_leads_to_anything_but_requests_or_one_line_of_error(tmp_path_fa
         assert len(read_requests(path)) >= 1
     except ConfigError as error:
         assert "\n" not in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("name", ["y" * 300, "x" * 5000, "\ud800"])
+def test_names_that_no_file_can_have_are_refused_in_one_short_line(name):
+    with pytest.raises(ConfigError, match=r"File name too long|is half a character") as caught:
+        read_requests(name)
+    assert len(str(caught.value)) < 300
+
+
+def test_only_a_close_name_is_offered(tmp_path):
+    (tmp_path / "one.py").write_text("")
+    with pytest.raises(ConfigError, match=r"no such file$"):
+        read_requests(tmp_path / "none.csv")

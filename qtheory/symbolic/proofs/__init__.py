@@ -1,0 +1,1 @@
+"""One derivation a file; each has a function ``derivation``."""
