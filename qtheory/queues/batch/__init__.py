@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .batch_queue import BatchQueue, BatchResult
 from .mmb1 import MMb1
-from .service import AffineService, BatchService, LongestMemberService, MaxOf
+from .service import AffineService, BatchService, LongestMemberService
 from .unlimited import UnlimitedBatchQueue
 
 __all__ = [
@@ -14,6 +14,5 @@ __all__ = [
     "BatchService",
     "LongestMemberService",
     "MMb1",
-    "MaxOf",
     "UnlimitedBatchQueue",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -83,7 +82,7 @@ def known_waits(starts: ServiceStarts, launch: Launch) -> KnownWaits | None:
     first to come stops waiting for a full batch.
     """
     a = launch.least
-    if a == 1 or math.isinf(launch.timeout_s):
+    if launch.is_at_once:
         return None
     started = starts.ended.copy()
     started[1] += started[0]  # with nobody there, the timer starts at the first arrival
@@ -102,9 +101,9 @@ def known_waits(starts: ServiceStarts, launch: Launch) -> KnownWaits | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownResponses:
-    """Responses of those who wait for the whole timer: its length and a service."""
+    """Responses of those who wait for nothing or for the whole timer: a known delay and a service."""
 
-    timer_s: float
+    delays_s: Floats
     weights: Floats
     services: Sequence[Law]
     jump_s: float | None = None
@@ -112,23 +111,25 @@ class KnownResponses:
 
     def tail(self, t: Floats) -> Floats:
         """Their part of P(T > t)."""
-        after = np.maximum(t - self.timer_s, 0.0)
-        late = sum(weight * np.asarray(law.sf(after)) for weight, law in self._parts())
-        return np.where(t < self.timer_s, self.weights.sum(), late)
+        late = [w * np.where(t < d, 1.0, law.sf(np.maximum(t - d, 0.0))) for d, w, law in self._parts()]
+        return np.asarray(sum(late), dtype=float)
 
     def tail_lst(self, s: Complexes) -> Complexes:
         """Its Laplace transform."""
-        done = sum(weight * law.lst(s) for weight, law in self._parts())
-        return np.asarray((self.weights.sum() - np.exp(-s * self.timer_s) * done) / s, dtype=np.complex128)
+        done = [w * (1.0 - np.exp(-s * d) * law.lst(s)) / s for d, w, law in self._parts()]
+        return np.asarray(sum(done), dtype=np.complex128)
 
-    def _parts(self) -> list[tuple[float, Law]]:
-        return list(zip(self.weights.tolist(), self.services, strict=True))
+    def _parts(self) -> list[tuple[float, float, Law]]:
+        return list(zip(self.delays_s.tolist(), self.weights.tolist(), self.services, strict=True))
 
 
-def known_responses(starts: ServiceStarts, launch: Launch) -> KnownResponses | None:
-    """Of the first to come to an empty server, if the timer ends its wait."""
+def known_responses(starts: ServiceStarts, launch: Launch) -> KnownResponses:
+    """Of those who complete a batch for the idle server, and of those for whom the timer ends."""
     a = launch.least
-    if a == 1 or math.isinf(launch.timeout_s):
-        return None
-    weights = float(starts.ended[0]) / starts.mean_batch * launch.law[1, : a - 1]
-    return KnownResponses(timer_s=launch.timeout_s, weights=weights, services=list(starts.laws[: a - 1]))
+    delays, services = np.zeros(1), [starts.laws[a - 1]]
+    weights = np.array([float(starts.ended @ launch.at_once)])
+    if not launch.is_at_once:
+        delays = np.append(delays, np.full(a - 1, launch.timeout_s))
+        weights = np.append(weights, float(starts.ended[0]) * launch.law[1, : a - 1])
+        services += list(starts.laws[: a - 1])
+    return KnownResponses(delays_s=delays, weights=weights / starts.mean_batch, services=services)

@@ -46,6 +46,11 @@ class Launch:
             return np.zeros(len(m))
         return poisson_pmf(m, self.rate_rps * self.timeout_s)
 
+    @property
+    def is_at_once(self) -> bool:
+        """Whether there is no timer whose end could be seen in the laws."""
+        return self.least == 1 or math.isinf(self.timeout_s)
+
     @cached_property
     def law(self) -> Floats:
         """P(x at the start | y), shape (a, a)."""

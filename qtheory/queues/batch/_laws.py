@@ -32,6 +32,7 @@ Variance = Callable[[], float]
 
 _POINTS = 12
 _ON_CIRCLE = 32
+_SMOOTH = (Exponential, Erlang, Gamma)  # kinks of other laws, and of timers, cost many terms
 _MOST_ENTRIES = 1_500_000
 
 
@@ -45,11 +46,12 @@ def batch_laws(
     wait_radius = _radius(starts, launch, mean_wait_s)
     response_radius = _radius(starts, launch, mean_response_s)
     if not all(isinstance(law, Constant) for law in starts.laws):
-        known, known_late = known_waits(starts, launch), known_responses(starts, launch)
-        wait = _inverted(found.wait_lst, mean_wait_s, prob_wait, known, wait_radius)
-        late = _inverted(found.response_lst, mean_response_s, 1.0, known_late, response_radius)
-        if not math.isfinite(starts.square_left):
-            wait, late = replace(wait, is_finite=False), replace(late, is_finite=False)
+        wait = _inverted(found.wait_lst, mean_wait_s, prob_wait, known_waits(starts, launch))
+        late = _inverted(found.response_lst, mean_response_s, 1.0, known_responses(starts, launch))
+        is_finite = math.isfinite(starts.square_left)
+        tol = 2e-11 if launch.is_at_once and all(isinstance(law, _SMOOTH) for law in starts.laws) else 1e-9
+        wait = replace(wait, radius=wait_radius, is_finite=is_finite, tol=tol)
+        late = replace(late, radius=response_radius, is_finite=is_finite, tol=tol)
         return prob_wait, wait, late if found.entries <= _MOST_ENTRIES else None
     if launch.least == 1:
         exact = ConstantBatchLaws(starts)
@@ -111,7 +113,7 @@ class _InvertedLaw(TransformLaw):
     """A law by inversion; the variance when asked for."""
 
     lst: Lst
-    radius: float
+    radius: float = 0.0
     is_finite: bool = True
     jump_s: float | None = None
     jump: float = 0.0
@@ -136,9 +138,7 @@ class _InvertedLaw(TransformLaw):
         return _variance(self.lst, self.mean_s, self.radius)
 
 
-def _inverted(
-    lst: Lst, mean_s: float, prob_positive: float, known: Known | None, radius: float
-) -> _InvertedLaw:
+def _inverted(lst: Lst, mean_s: float, prob_positive: float, known: Known | None) -> _InvertedLaw:
     def tail_lst(s: Complexes) -> Complexes:
         rest = (1.0 - lst(s)) / s
         return np.asarray(rest - known.tail_lst(s) if known else rest, dtype=np.complex128)
@@ -148,10 +148,8 @@ def _inverted(
         mean_s=mean_s,
         prob_positive=prob_positive,
         known_tail=known.tail if known else None,
-        tol=1e-9 if known else 2e-11,  # the kinks that a timer leaves cost many terms
         worst=1e-5,
         lst=lst,
-        radius=radius,
         jump_s=known.jump_s if known else None,
         jump=known.jump if known else 0.0,
     )

@@ -47,7 +47,7 @@ def test_an_overloaded_point_has_the_numbers_of_finite_runs_and_says_so() -> Non
 
 
 def test_shedding_keeps_an_overload_stable_and_only_its_goodput_suffers() -> None:
-    scenario = Scenario(hardware="rtx3050", rate_rps=12.0, requests=1500, scheduler="slo")
+    scenario = Scenario(hardware="rtx3050", mfu_frac=0.7, rate_rps=12.0, requests=1500, scheduler="slo")
     result = answer.run(scenario, study=THREE).result
     assert result.kind == STEADY
     assert 0.2 < result.goodput_frac < 0.8

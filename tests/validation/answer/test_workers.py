@@ -20,7 +20,8 @@ from validation.answer import Study, Workers, work
 from validation.answer.workers import n_cores
 
 LONG = (
-    "import os, time; from validation.answer import Workers\n"
+    "import os, signal, time; from validation.answer import Workers\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have switched it off
     "with Workers(2) as workers:\n"
     "    print(*{workers.submit(os.getpid).result() for _ in range(20)}, flush=True)\n"
     "    [each.result() for each in [workers.submit(time.sleep, 60) for _ in range(2)]]\n"

@@ -9,7 +9,9 @@ import pytest
 
 from validation.cli.app import main
 
-SMALL = "--hardware rtx3050 --rate 3 --requests 25 --workload rag --ttft-slo-s 2 --tpot-slo-s 0.1"
+SMALL = (
+    "--hardware rtx3050 --mfu-frac 0.7 --rate 3 --requests 25 --workload rag --ttft-slo-s 2 --tpot-slo-s 0.1"
+)
 
 
 def call(words: str, capsys: pytest.CaptureFixture[str]) -> str:

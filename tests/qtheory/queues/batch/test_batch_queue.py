@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
-from qtheory.laws import Exponential, Gamma, Lognormal, Pareto, Uniform
+from qtheory.laws import Discrete, Exponential, Gamma, Lognormal, Pareto, Uniform
 from qtheory.numerics.inversion import invert_laplace
 from qtheory.queues.batch import AffineService, BatchQueue, LongestMemberService, MMb1, UnlimitedBatchQueue
 from qtheory.queues.batch._chain import solve_starts
@@ -24,13 +24,15 @@ from tests.qtheory.queues.simulated import agrees
 
 AFFINE = AffineService(base_s=0.05, slope_s=0.01)
 SPREAD = AffineService(base_s=0.05, slope_s=0.01, scv=0.6)
-LONGEST = LongestMemberService(length=Lognormal(mean=0.05, cv=0.8), unit_s=1.0, base_s=0.02, slope_s=0.002)
+LONGEST = LongestMemberService(length=Exponential(mean=0.05), unit_s=1.0, base_s=0.02, slope_s=0.002)
+LISTED = LongestMemberService(length=Discrete(values=[1, 4, 9], probs=[0.5, 0.3, 0.2]), unit_s=0.02)
 
 CASES: list[dict[str, Any]] = [
     {"service": AFFINE, "rate_rps": 45.0, "max_batch": 8},
     {"service": AFFINE, "rate_rps": 30.0, "max_batch": 3},
     {"service": SPREAD, "rate_rps": 45.0, "max_batch": 6},
     {"service": LONGEST, "rate_rps": 25.0, "max_batch": 5},
+    {"service": LISTED, "rate_rps": 12.0, "max_batch": 4, "min_batch": 2},
     {"service": lambda size: Uniform(low=0.05, high=0.1 * (1 + size)), "rate_rps": 6.0, "max_batch": 3},
     {"service": AFFINE, "rate_rps": 40.0, "max_batch": 8, "min_batch": 4},
     {"service": AFFINE, "rate_rps": 40.0, "max_batch": 6, "min_batch": 6, "timeout_s": 0.08},
@@ -52,17 +54,12 @@ def test_means_and_tails_agree_with_a_simulation(case: dict[str, Any]) -> None:
         assert agrees(responses > 1.0001 * response_s, float(answer.response.sf(1.0001 * response_s)))
 
 
-@pytest.mark.parametrize(
-    ("rate", "max_batch", "min_batch", "timeout_s"),
-    [(10.0, 1, 1, 9.0), (35.0, 4, 1, 9.0), (50.0, 9, 1, 9.0), (40.0, 6, 4, math.inf), (40.0, 6, 4, 0.05)],
-)
+@pytest.mark.parametrize(("rate", "max_batch"), [(10.0, 1), (35.0, 4), (50.0, 9)])
 def test_closed_forms_of_constant_services_have_the_transforms_of_the_recursion(
-    rate: float, max_batch: int, min_batch: int, timeout_s: float
+    rate: float, max_batch: int
 ) -> None:
-    answer = BatchQueue(
-        rate_rps=rate, service=AFFINE, max_batch=max_batch, min_batch=min_batch, timeout_s=timeout_s
-    ).solve()
-    launch = Launch(rate_rps=rate, least=min_batch, timeout_s=timeout_s)
+    answer = BatchQueue(rate_rps=rate, service=AFFINE, max_batch=max_batch).solve()
+    launch = Launch(rate_rps=rate, least=1)
     starts = solve_starts([AFFINE(size) for size in range(1, max_batch + 1)], launch, max_states=4000)
     found = TransformBatchLaws(starts, launch)
     t = np.array([0.0217, 0.1131, 0.2573])  # off the kinks, whose inversion takes many terms
@@ -84,7 +81,7 @@ def test_batches_of_one_are_the_single_server(rate: float) -> None:
     assert spread.response.var_s2 == pytest.approx(mg1.response.var_s2, rel=1e-8)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.floats(0.02, 0.98), st.integers(1, 12))
 def test_an_exponential_service_of_any_batch_has_the_geometric_solution(load: float, max_batch: int) -> None:
     service = AffineService(base_s=0.5, slope_s=0.0, scv=1.0)
@@ -168,7 +165,8 @@ def test_more_arrivals_never_shorten_the_greedy_wait(loads: list[float], max_bat
     assert waits[0] <= waits[1] * (1 + 1e-9)
 
 
-@settings(max_examples=20)
+@pytest.mark.slow
+@settings(max_examples=8)
 @given(st.floats(0.05, 0.95), st.integers(1, 12))
 def test_the_laws_have_the_means_and_variances_that_are_told(load: float, max_batch: int) -> None:
     rate = load * max_batch / (0.05 + 0.01 * max_batch)

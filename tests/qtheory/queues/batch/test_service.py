@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from qtheory.basics.errors import ConfigError
 from qtheory.laws import Discrete, Exponential, Lognormal
-from qtheory.queues.batch import AffineService, LongestMemberService, MaxOf
+from qtheory.laws.max_of import MaxOf
+from qtheory.queues.batch import AffineService, LongestMemberService
 
 
 @settings(max_examples=15)
