@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -200,13 +201,22 @@ def _classes(parameters: Parameters, quantity: str) -> float:
         rate_rps=parameters["lam"], service_rate_rps=parameters["mu"], n_servers=parameters["c"]
     )
     answer = queue.solve()
-    name, _, which = quantity.partition("_class")
-    by_class = {"mean_wait": answer.mean_wait_s_by_class, "mean_response": answer.mean_response_s_by_class}
-    if name not in by_class or not which.isdigit():
+    name, mark, which = quantity.partition("_class")
+    if not mark:
+        return quantity_of(answer, quantity, parameters)
+    if not which.isdigit() or not 1 <= int(which) <= len(answer.mean_wait_s_by_class):
         raise ConfigError(
-            f"quantity: {quantity!r} is not in the answer; {', '.join(by_class)} of _classK are"
+            f"quantity: {quantity!r} names no class; there are {len(answer.mean_wait_s_by_class)}"
         )
-    return by_class[name][int(which) - 1]
+    k = int(which) - 1
+    one = replace(
+        answer,
+        mean_wait_s=answer.mean_wait_s_by_class[k],
+        mean_response_s=answer.mean_response_s_by_class[k],
+        wait=answer.wait_by_class[k] if answer.wait_by_class else None,
+        response=answer.response_by_class[k] if answer.response_by_class else None,
+    )
+    return quantity_of(one, name, parameters)
 
 
 def _closed_steps(parameters: Parameters, quantity: str) -> float:

@@ -9,6 +9,7 @@ from qtheory.basics.errors import ConfigError
 from qtheory.queues.network import (
     ClassNetwork,
     ClosedNetwork,
+    JacksonResult,
     OpenJackson,
     ServerStation,
     Station,
@@ -31,9 +32,11 @@ def _numbered(answer: QueueResult, quantity: str, parameters: Parameters) -> flo
             continue
         unit = {"arrival_rate": "_rps", "throughput": "_rps", "mean_response": "_s"}.get(name, "")
         values = getattr(answer, f"{name}{unit}_by_{what}", None)
-        if values is None or not which.isdigit() or not 1 <= int(which) <= len(values):
-            raise ConfigError(f"quantity: {quantity!r} is not in the answer of {type(answer).__name__}")
-        return float(values[int(which) - 1])
+        if values is not None and which.isdigit() and 1 <= int(which) <= len(values):
+            return float(values[int(which) - 1])
+        if isinstance(answer, JacksonResult) and which.isdigit() and 1 <= int(which) <= len(answer.stations):
+            return quantity_of(answer.stations[int(which) - 1], name, parameters)
+        raise ConfigError(f"quantity: {quantity!r} is not in the answer of {type(answer).__name__}")
     return quantity_of(answer, quantity, parameters)
 
 

@@ -71,8 +71,8 @@ class MDc:
         """The steady state."""
         require_stable(self.rate_rps, self.service_s, self.n_servers)
         lam, load = self.rate_rps, self.rate_rps * self.service_s
-        wait = constant_wait(lam, self.service_s, self.n_servers)
         queue = queue_law(load, self.n_servers)
+        wait = _wait(queue, lam, self.service_s, self.n_servers)
         return QueueResult(
             exactness="exact",
             route="random walk of the queue over service times",
@@ -140,7 +140,9 @@ class EkDc:
         """The steady state."""
         require_stable(self.rate_rps, self.service_s, self.n_servers)
         load = self.rate_rps * self.service_s
-        wait = constant_wait(self.k * self.rate_rps, self.service_s, self.k * self.n_servers)
+        rate, n_servers = self.k * self.rate_rps, self.k * self.n_servers
+        queue = queue_law(rate * self.service_s, n_servers)
+        wait = _wait(queue, rate, self.service_s, n_servers)
         return QueueResult(
             exactness="exact",
             route="M/D/kc with k times the rate",
@@ -155,9 +157,8 @@ class EkDc:
         )
 
 
-def constant_wait(rate: float, service_s: float, n_servers: int) -> TailLaw:
+def _wait(queue: QueueLaw, rate: float, service_s: float, n_servers: int) -> TailLaw:
     """Law of the wait in M/D/c."""
-    queue = queue_law(rate * service_s, n_servers)
 
     def tail(t: Floats) -> Floats:
         return np.array([_franx(queue, rate, service_s, n_servers, float(x)) for x in t])

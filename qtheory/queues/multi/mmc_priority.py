@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.numerics.timelaw import TransformLaw
-from qtheory.queues.priority._classes import PriorityResult
+from qtheory.queues.priority import PriorityResult
 
 from ._common import require_stable
 from .erlang import erlang_c

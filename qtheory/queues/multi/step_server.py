@@ -15,10 +15,11 @@ from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 from qtheory.numerics.clock import NO_TIME
 from qtheory.numerics.markov import birth_death
 from qtheory.numerics.timelaw import ExponentialSum, TransformLaw
-from qtheory.queues.result import QueueResult, TimeLaw
+from qtheory.queues.result import TimeLaw
 
 from ._common import places_law
 from ._step_response import StepResponse, second_moment
+from ._step_result import StepServerResult, without_limit
 
 __all__ = ["StepServer", "StepServerResult"]
 
@@ -29,42 +30,6 @@ _NOTHING = 1e-18
 _MOST_STATES = 200_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepServerResult(QueueResult):
-    """Steady state of a server that works in steps.
-
-    Parameters
-    ----------
-    capacity_rps : float
-        Stable below this rate.
-    throughput_rps : float
-        Completed per second.
-    prob_block : float
-        Share of the arrivals that find no room.
-    mean_running : float
-        Time average of those in the batch.
-    mean_time_per_step_s : float
-        Mean time in the batch per unit of work: the mean step that customers see.
-    var_number : float
-        Variance of the number present.
-
-    Examples
-    --------
-    >>> from qtheory.queues.multi import StepServer
-    >>> steps = {"base_s": 0.02, "slope_s": 0.001, "mean_steps": 300}
-    >>> answer = StepServer(rate_rps=3.0, **steps, max_running=32, capacity=64).solve()
-    >>> print(f"{answer.throughput_rps:.4f} {answer.prob_block:.4f} {answer.mean_running:.3f}")
-    2.0513 0.3162 32.000
-    """
-
-    capacity_rps: float
-    throughput_rps: float
-    prob_block: float
-    mean_running: float
-    mean_time_per_step_s: float
-    var_number: float
-
-
 @dataclass(frozen=True, kw_only=True)
 class StepServer:
     r"""Exact M/M(n)/1: a step with n in the batch takes ``base_s + slope_s * n`` and serves each a unit.
@@ -72,7 +37,8 @@ class StepServer:
     The work of a customer is exponential with mean ``mean_steps`` units, so of n in the batch one leaves at
     the total rate :math:`n/(m\,\tau(n))`. Up to ``max_running`` run, the others wait in order of arrival.
     The chain is continuous in time (steps are not resolved) [1]_. Without a limit the number present is
-    negative binomial.
+    negative binomial; with so many present that their states cannot be listed, the law of the response is
+    None.
 
     Parameters
     ----------
@@ -167,22 +133,23 @@ class StepServer:
             pmf, _ = birth_death(np.full(n, offered), k / (self.base_s + self.slope_s * k))
             after = offered * (self.base_s / (n + 1) + self.slope_s)
             if after < 1 and pmf[-1] * after / (1.0 - after) < _NOTHING:
-                return n
+                break
             n *= 2
-        raise ConvergenceError(
-            f"load {offered * self.slope_s:.6g} needs more than {_MOST_STATES} states; set max_running"
-        )
+        return n
 
     def solve(self) -> StepServerResult:
         """The steady state."""
-        lam, leave = self.rate_rps, self._leave
-        top = len(leave)
-        full_rate = top * float(leave[-1])
+        lam = self.rate_rps
         if self.capacity is None and lam >= self.capacity_rps:
             raise UnstableError(
                 f"rate_rps={lam:g} is not below capacity_rps={self.capacity_rps:g}; "
                 "lower the rate, raise max_running or shorten the steps"
             )
+        if self._limit is None and self._far() > _MOST_STATES:
+            return without_limit(lam, self.base_s, self.slope_s, self.mean_steps)
+        leave = self._leave
+        top = len(leave)
+        full_rate = top * float(leave[-1])
         n_max = top if self.capacity is None else self.capacity
         running = np.minimum(np.arange(1, n_max + 1), top)
         tail_ratio = lam / full_rate if self.capacity is None and self._limit is not None else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qtheory.basics import checks
-from qtheory.queues.multi._common import require_stable
+from qtheory.basics.errors import UnstableError
 from qtheory.queues.result import QueueResult
 
 __all__ = ["ForkJoin", "ForkJoinResult"]
@@ -82,7 +82,10 @@ class ForkJoin:
     def solve(self) -> ForkJoinResult:
         """The steady state."""
         lam, mu, k = self.rate_rps, self.service_rate_rps, self.n_branches
-        require_stable(lam, 1.0 / mu, 1)
+        if lam >= mu:
+            raise UnstableError(
+                f"rate_rps={lam:g} is not below service_rate_rps={mu:g}; lower the rate or add speed"
+            )
         rho, alone_s = lam / mu, 1.0 / (mu - lam)
         harmonic = sum(1.0 / i for i in range(1, k + 1))
         of_two = (12.0 - rho) / 8.0 * alone_s

@@ -165,7 +165,6 @@ def test_more_arrivals_never_shorten_the_greedy_wait(loads: list[float], max_bat
     assert waits[0] <= waits[1] * (1 + 1e-9)
 
 
-@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.floats(0.05, 0.95), st.integers(1, 12))
 def test_the_laws_have_the_means_and_variances_that_are_told(load: float, max_batch: int) -> None:
