@@ -21,7 +21,6 @@ from .heading import at_rate, heading, limits_text
 from .options import RunOutput
 from .records import write_records
 from .resolved import about_system, load_name, resolved
-from .study import tells_what_is_kept
 from .values import reader, word_list
 
 if TYPE_CHECKING:
@@ -208,8 +207,7 @@ def emit_runs(
         "--plot": lambda path: save_figure(draw(), path),
         "--records-out": lambda path: write_records(runs, path),
     }
-    with tells_what_is_kept(output):
-        emit(answer, output, files)
+    emit(answer, output, files)
     output.drop_partial()
     for said in warnings_of(rows):
         warnings.warn(said, ApproximationWarning, stacklevel=2)

@@ -122,8 +122,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_pipe()
         return CLOSED_PIPE
-    except KeyboardInterrupt as stop:
-        _say(str(stop) or "interrupted")
+    except KeyboardInterrupt:
+        from .interrupted import interrupted
+
+        _say(interrupted(tokens))
         return INTERRUPTED
     except SystemExit as stop:  # how the help ends where nobody reads it to its end
         return CLOSED_PIPE if stop.code == 1 else DONE

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +18,7 @@ from .values import reader
 if TYPE_CHECKING:
     from validation.answer import Kept, Run, Study
 
-__all__ = ["STUDY", "StudyFlags", "kept_points", "simulated", "tells_what_is_kept"]
+__all__ = ["STUDY", "StudyFlags", "kept_points", "simulated"]
 
 _STUDY = Group("Statistics", sort_key=1)
 
@@ -94,21 +93,6 @@ def kept_points(output: RunOutput) -> Kept | None:
     return kept_in(Path(output.out), resume=output.resume)
 
 
-@contextmanager
-def tells_what_is_kept(output: RunOutput) -> Iterator[None]:
-    """On Ctrl-C, say in one line which points are kept and how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        path = output.partial()
-        if path is not None and path.exists():
-            n = path.read_bytes().count(b"\n")
-            said = f"{n} finished points are kept in {path}; the same words with --resume go on from there"
-        else:
-            said = "nothing is kept (with --out FILE finished points are)"
-        raise KeyboardInterrupt(f"interrupted; {said}") from None
-
-
 def simulated(
     question: Callable[..., Sequence[Run]], *about: Any, study: Study, output: RunOutput
 ) -> list[Run]:
@@ -133,7 +117,6 @@ def simulated(
     if output.jobs is not None:
         checks.integer(jobs=output.jobs)
     with (
-        tells_what_is_kept(output),
         Progress(what="points", quiet=output.quiet) as progress,
         Workers(output.jobs) as workers,
     ):

@@ -13,7 +13,7 @@ from qtheory.basics.errors import ConfigError
 from .answers import DEFAULT_SCHEDULERS, Schedulers, emit_runs, scheduler_list, title
 from .options import RUN_OUTPUT, Given, RunOutput, scenario_flags
 from .progress import Progress
-from .study import STUDY, StudyFlags, simulated, tells_what_is_kept
+from .study import STUDY, StudyFlags, simulated
 from .values import rate_grid, reader
 
 if TYPE_CHECKING:
@@ -106,5 +106,5 @@ def _found(scenario: Scenario, names: list[str], output: RunOutput) -> list[floa
     """Rates around the place where goodput falls."""
     from validation.answer import find_rates
 
-    with tells_what_is_kept(output), Progress(what="probes", quiet=output.quiet) as progress:
+    with Progress(what="probes", quiet=output.quiet) as progress:
         return find_rates(scenario, names, progress=progress)
