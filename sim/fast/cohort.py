@@ -33,13 +33,13 @@ class Cohort:
         Members by the step, modulo a block, that takes a new block.
     """
 
-    __slots__ = ("_block_tokens", "_heap", "context_tokens", "offsets", "size", "step")
+    __slots__ = ("_block_tokens", "context_tokens", "heap", "offsets", "size", "step")
 
     def __init__(self, block_tokens: int) -> None:
         self.step = 0
         self.size = 0
         self.context_tokens = 0
-        self._heap: list[tuple[int, FastJob]] = []
+        self.heap: list[tuple[int, FastJob]] = []
         self._block_tokens = block_tokens
         self.offsets = [0] * block_tokens
 
@@ -50,11 +50,11 @@ class Cohort:
         self.offsets[-base % self._block_tokens] += 1
         self.size += 1
         self.context_tokens += computed + 1
-        heappush(self._heap, (self.step + job.output_tokens - job.n_outputs, job))
+        heappush(self.heap, (self.step + job.output_tokens - job.n_outputs, job))
 
     def steps_to_finish(self) -> int:
         """Steps until the first member finishes; there must be one."""
-        return self._heap[0][0] - self.step
+        return self.heap[0][0] - self.step
 
     def blocks_needed(self) -> int:
         """Blocks that the next step takes."""
@@ -82,11 +82,11 @@ class Cohort:
         """Take ``n_steps`` steps, at most `steps_to_finish`; whether a member has all its outputs now."""
         self.step = step = self.step + n_steps
         self.context_tokens += self.size * n_steps
-        return self._heap[0][0] <= step
+        return self.heap[0][0] <= step
 
     def leave(self) -> list[FastJob]:
         """Take out the members that have all their outputs."""
-        heap, step, gone = self._heap, self.step, []
+        heap, step, gone = self.heap, self.step, []
         while heap and heap[0][0] <= step:
             job = heappop(heap)[1]
             self._forget(job)
@@ -96,16 +96,16 @@ class Cohort:
 
     def members(self) -> list[FastJob]:
         """All members with their state brought up to date, in no order."""
-        for finish, job in self._heap:
+        for finish, job in self.heap:
             job.computed_tokens = job.base + self.step
             job.n_outputs = job.output_tokens - (finish - self.step)
             job.known_tokens = job.prompt_tokens + job.n_outputs
-        return [job for _, job in self._heap]
+        return [job for _, job in self.heap]
 
     def remove(self, jobs: set[FastJob]) -> None:
         """Take out members before they finish; their state must be up to date (`members`)."""
-        self._heap = [entry for entry in self._heap if entry[1] not in jobs]
-        heapify(self._heap)
+        self.heap = [entry for entry in self.heap if entry[1] not in jobs]
+        heapify(self.heap)
         for job in jobs:
             self._forget(job)
 

@@ -98,18 +98,15 @@ class Loop:
     def _step(self, n: int) -> bool:
         """A step with prompts, or after a shortage; False if the clock stops before its end."""
         state, cohort = self._state, self._cohort
-        chunks, context = state.chunks, cohort.context_tokens if n else 0
-        prefill = prefill_context = 0
-        work = 0.0
-        n_sampled = n
-        for job, tokens in chunks:
-            before = job.computed_tokens
-            after = before + tokens
-            prefill += tokens
-            work += tokens * (before + (tokens + 1) * 0.5)
-            prefill_context += after
-            if after == job.known_tokens:
+        chunks, context, n_sampled = state.chunks, cohort.context_tokens if n else 0, n
+        if len(chunks) == 1:
+            job, prefill = chunks[0]
+            work = prefill * (job.computed_tokens + (prefill + 1) * 0.5)
+            prefill_context = job.computed_tokens + prefill
+            if prefill_context == job.known_tokens:
                 n_sampled += 1
+        else:
+            prefill, work, prefill_context, n_sampled = _totals(chunks, n)
         load = (n, context, prefill, work, prefill_context, n_sampled)
         seconds = self._step_s(load)  # type: ignore[arg-type]
         if not 0 < seconds < math.inf:
@@ -137,9 +134,12 @@ class Loop:
                 1, n, prefill, prefill_context, n_sampled, n_waiting, n_running, used,
             )
         )  # fmt: skip
-        if n and cohort.advance(1):
-            for job in cohort.leave():
-                self._finish(job, end_s)
+        if n:
+            cohort.step = step = cohort.step + 1
+            cohort.context_tokens += cohort.size
+            if cohort.heap[0][0] <= step:
+                for job in cohort.leave():
+                    self._finish(job, end_s)
         if state.stalled:
             state.resume_stalled()
         for job, tokens in chunks:
@@ -208,7 +208,7 @@ class Loop:
         first_s, slope_s = base_s + per_token_s * context, per_token_s * n
         if not (0 < first_s < math.inf and slope_s >= 0):
             raise _bad_seconds(first_s, StepLoad(n, context, n_sampled=n))
-        k = cohort.steps_to_finish()
+        k = cohort.heap[0][0] - cohort.step
         if k > 1:
             k = self._steps_ahead(k, first_s, slope_s)
         span_s = k * first_s + slope_s * (k * (k - 1) // 2)
@@ -235,7 +235,7 @@ class Loop:
             )
         )  # fmt: skip
         if k > 1:
-            state.free -= cohort.blocks_in(k) - cohort.blocks_needed()
+            state.free -= cohort.blocks_in(k) - cohort.offsets[cohort.step % self._block_tokens]
         if cohort.advance(k):
             for job in cohort.leave():
                 self._finish(job, end_s)
@@ -252,10 +252,25 @@ class Loop:
         left_s = until_s - state.now_s
         if k * first_s + slope_s * (k * (k - 1) // 2) > left_s:
             k = steps_until(left_s, first_s, slope_s)
-        spare = state.free + cohort.blocks_needed() - state.kept_free
+            if k == 1:
+                return 1
+        spare = state.free + cohort.offsets[cohort.step % self._block_tokens] - state.kept_free
         if cohort.size * (k // self._block_tokens + 1) > spare:
             k = min(k, max(cohort.steps_within(max(spare, 0)), 1))
         return k
+
+
+def _totals(chunks: list[tuple[FastJob, int]], n_sampled: int) -> tuple[int, float, int, int]:
+    """Tokens, work and context of chunks, and the tokens sampled with theirs."""
+    prefill, work, context = 0, 0.0, 0
+    for job, tokens in chunks:
+        before = job.computed_tokens
+        prefill += tokens
+        work += tokens * (before + (tokens + 1) * 0.5)
+        context += before + tokens
+        if before + tokens == job.known_tokens:
+            n_sampled += 1
+    return prefill, work, context, n_sampled
 
 
 def steps_until(wait_s: float, first_s: float, slope_s: float) -> int:
