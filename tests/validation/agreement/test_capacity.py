@@ -1,0 +1,45 @@
+"""Throughput in overload is what a count by hand gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from qtheory.system.scenario import Scenario
+from validation.agreement.capacity import overload_rps
+
+FIXED = Scenario(
+    hardware="rtx3050",
+    step_time="linear(base_s=0.1)",
+    prompt="constant(16)",
+    output="constant(2)",
+    kv_blocks=1000,
+    max_seqs=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "per_step"),
+    [
+        ("fcfs", 4.0),  # a step for eight prompts, and one that ends all eight
+        ("static", 4.0),
+        ("orca", 4.0),
+    ],
+)
+def test_steps_of_fixed_length_and_requests_of_fixed_size(scheduler: str, per_step: float) -> None:
+    found = overload_rps(Scenario(**FIXED.changed() | {"scheduler": scheduler}), n_requests=2000)
+    assert found.rate_rps == pytest.approx(per_step / 0.1, rel=0.02)
+
+
+def test_deadline_and_shortest_first_schedulers_are_given_the_throughput_of_chunked() -> None:
+    rates = {
+        name: overload_rps(Scenario(**FIXED.changed() | {"scheduler": name}), n_requests=500).rate_rps
+        for name in ("chunked", "slo", "sjf")
+    }
+    assert rates["slo"] == rates["chunked"] == rates["sjf"]
+
+
+def test_more_requests_make_the_error_smaller() -> None:
+    scenario = Scenario(hardware="a100", workload="chat")
+    few, many = (overload_rps(scenario, n_requests=n) for n in (2000, 32_000))
+    assert many.error_rps < few.error_rps
+    assert abs(few.rate_rps - many.rate_rps) < 4 * (few.error_rps + many.error_rps)
