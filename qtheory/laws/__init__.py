@@ -14,9 +14,12 @@ from .gamma import Gamma
 from .hyperexponential import Hyperexponential
 from .law import Law
 from .lognormal import Lognormal
+from .map_process import MarkovianArrivals
+from .max_of import MaxOf
 from .mixture import Mixture
 from .pareto import Pareto
 from .parse import LAW_FORMS, parse_law
+from .phase_type import Coxian, PhaseType
 from .rounded import Rounded
 from .shifted import Shifted
 from .truncated import Truncated
@@ -28,6 +31,7 @@ __all__ = [
     "Atomic",
     "Call",
     "Constant",
+    "Coxian",
     "Discrete",
     "Empirical",
     "Erlang",
@@ -36,8 +40,11 @@ __all__ = [
     "Hyperexponential",
     "Law",
     "Lognormal",
+    "MarkovianArrivals",
+    "MaxOf",
     "Mixture",
     "Pareto",
+    "PhaseType",
     "Rounded",
     "Shifted",
     "Truncated",

@@ -55,8 +55,25 @@ class QueueResult:
         Arrival to start of service; arrival to departure. Of the accepted customers in a finite system.
     mean_number, mean_queue : float or None
         Time averages of customers present and of customers waiting.
+    var_number : float or None
+        Variance of the number present, over time.
+    prob_wait : float or None
+        P(wait > 0) for an arrival; of the accepted customers in a finite system.
+    prob_empty : float or None
+        Share of the time with nobody present.
     wait, response : TimeLaw or None
         Laws of the two times.
+    number_pmf : callable (int) -> float, or None
+        P(n customers present).
+
+    Examples
+    --------
+    >>> answer = QueueResult(exactness="bound", route="a formula", utilization_frac=0.5, mean_wait_s=0.1)
+    >>> print(answer.summary())
+    exactness        bound
+    route            a formula
+    utilization (%)  50.0
+    mean wait (s)    0.1
     """
 
     exactness: Exactness
@@ -66,6 +83,7 @@ class QueueResult:
     mean_response_s: float | None = None
     mean_number: float | None = None
     mean_queue: float | None = None
+    var_number: float | None = None
     prob_wait: float | None = None
     prob_empty: float | None = None
     wait: TimeLaw | None = None

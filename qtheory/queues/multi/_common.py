@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 def require_stable(rate_rps: float, mean_service_s: float, n_servers: int) -> None:
     """Raise `UnstableError` unless the work that comes keeps fewer than all servers busy."""
     load = rate_rps * mean_service_s
-    if load >= n_servers:
+    if load >= n_servers * (1.0 - 4e-16):  # rounding of the product
         raise UnstableError(
             f"rate_rps={rate_rps:g} is not below {n_servers / mean_service_s:g} requests/s of n_servers="
             f"{n_servers} (load {load:g}); add servers, lower the rate or shorten the service"

@@ -64,14 +64,17 @@ class MMc:
         prob_wait = erlang_c(n_servers=c, load=load)
         spare = c * mu - lam
         mean_wait_s = prob_wait / spare
+        rho, queue = load / c, lam * mean_wait_s
+        square_queue = queue * (1.0 + rho) / (1.0 - rho)
         return QueueResult(
             exactness="exact",
             route="Erlang C",
-            utilization_frac=load / c,
+            utilization_frac=rho,
             mean_wait_s=mean_wait_s,
             mean_response_s=mean_wait_s + 1.0 / mu,
-            mean_number=lam * mean_wait_s + load,
-            mean_queue=lam * mean_wait_s,
+            mean_number=queue + load,
+            var_number=load + (c - load) * queue + square_queue - queue**2,  # from the balance of N^2
+            mean_queue=queue,
             prob_wait=prob_wait,
             prob_empty=self._prob(0),
             wait=exponential_wait(prob_wait, spare),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from qtheory.basics.errors import ConvergenceError, UnstableError
+from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 from qtheory.laws.constant import Constant
 from qtheory.laws.law import Law
 
-__all__ = ["all_atoms_of", "atoms_of", "check_little", "require_stable"]
+__all__ = ["all_atoms_of", "atoms_of", "check_little", "has_moment", "require_stable"]
 
 Floats = NDArray[np.float64]
+_ROUNDING = 4e-16  # of a product of two numbers
 
 
 def atoms_of(law: Law) -> tuple[Floats, Floats] | None:
@@ -28,11 +29,20 @@ def all_atoms_of(law: Law) -> tuple[Floats, Floats] | None:
     return (np.array([law.mean]), np.ones(1)) if isinstance(law, Constant) else atoms_of(law)
 
 
+def has_moment(law: Law, k: int) -> bool:
+    """Whether E[X^k] is finite."""
+    try:
+        law.moment(k)
+    except ConfigError:
+        return False
+    return True
+
+
 def require_stable(
     rate_rps: float, work_s: float, *, way_out: str = "lower the rate or shorten the service"
 ) -> None:
-    """Raise `UnstableError` unless the work that arrives in a second takes less than a second."""
-    if rate_rps * work_s >= 1.0:
+    """Raise `UnstableError` unless the work that arrives in a second takes less than a second, rounding aside."""
+    if rate_rps * work_s >= 1.0 - _ROUNDING:
         raise UnstableError(
             f"rate_rps={rate_rps:g} is not below {1 / work_s:g}, what the server can do "
             f"(load {rate_rps * work_s:g}); {way_out}"

@@ -1,0 +1,120 @@
+"""Priorities, sizes, deadlines and sharing under Kendall's names."""
+
+from __future__ import annotations
+
+from .model import KendallModel
+
+__all__ = ["PRIORITY"]
+
+_SHARED = "all who are present are served at once, so nobody waits: ask for the response"
+_SIZES = "it depends on the whole law of the size and no route to it is built; M/M/1-PS has one"
+_SPLIT = "a service can be interrupted, so a wait before service is not the time lost: ask for the response"
+_MEANS = "the model gives the mean response alone"
+_BY_SIZE = "the number has no law in closed form under this rule; its mean follows from Little's law"
+_LATE = "the profile of lead times tells lateness alone: late_start_frac and late_end_frac"
+_ONE = {"rate_rps": 0.8, "service": "exponential(mean=1)"}
+_TWO = {"rate_rps": [0.3, 0.4], "service": ["constant(0.8)", "exponential(mean=1.2)"]}
+
+PRIORITY: tuple[KendallModel, ...] = (
+    KendallModel(
+        name="M/M/1-PS",
+        model="priority.MM1PS",
+        takes=("rate_rps", "service_rate_rps"),
+        lacks={"wait": _SHARED},
+        example={"rate_rps": 0.8, "service_rate_rps": 1.0},
+    ),
+    KendallModel(
+        name="M/G/1-PS",
+        model="priority.ProcessorSharing",
+        takes=("rate_rps", "service"),
+        lacks={"wait": _SHARED, "response law": _SIZES},
+        example=_ONE,
+    ),
+    KendallModel(
+        name="M/G/1-LPS",
+        model="priority.LimitedProcessorSharing",
+        takes=("rate_rps", "service", "limit"),
+        also=("M/G/1 limited processor sharing",),
+        lacks={"law": _MEANS, "wait": _MEANS},
+        example={**_ONE, "limit": 4},
+    ),
+    KendallModel(
+        name="M/M/1-DPS",
+        model="priority.DiscriminatoryPS",
+        takes=("rate_rps", "service_rate_rps", "weight"),
+        each=("rate_rps", "service_rate_rps"),
+        lacks={"wait": _SHARED, "law": _MEANS},
+        example={"rate_rps": [0.3, 0.4], "service_rate_rps": [1.0, 2.0], "weight": [2.0, 1.0]},
+    ),
+    KendallModel(
+        name="M/G/1-SRPT",
+        model="priority.SRPT",
+        takes=("rate_rps", "service"),
+        lacks={"wait": _SPLIT, "number law": _BY_SIZE},
+        example=_ONE,
+    ),
+    KendallModel(
+        name="M/G/1-PSJF",
+        model="priority.PSJF",
+        takes=("rate_rps", "service"),
+        lacks={"wait": _SPLIT, "number law": _BY_SIZE},
+        example=_ONE,
+    ),
+    KendallModel(
+        name="M/G/1-SJF",
+        model="priority.SJF",
+        takes=("rate_rps", "service"),
+        also=("M/G/1-SPT",),
+        lacks={"number law": _BY_SIZE},
+        example=_ONE,
+    ),
+    KendallModel(
+        name="M/G/1-LAS",
+        model="priority.LAS",
+        takes=("rate_rps", "service"),
+        also=("M/G/1-FB", "M/G/1-LAST"),
+        lacks={"wait": _SPLIT, "number law": _BY_SIZE},
+        example=_ONE,
+    ),
+    KendallModel(
+        name="M/G/1 predicted SJF",
+        model="priority.PredictedSJF",
+        takes=("rate_rps", "services_s", "predicted_s"),
+        may=("weight",),
+        fields={"service_s": "services_s"},
+        lacks={"law": _MEANS},
+        example={"rate_rps": 0.5, "services_s": [0.5, 1.0, 3.0], "predicted_s": [1.0, 1.0, 2.0]},
+    ),
+    KendallModel(
+        name="M/G/1-EDF",
+        model="priority.EDF",
+        takes=("rate_rps", "service", "lead"),
+        lacks=dict.fromkeys(("wait", "response", "number", "queue"), _LATE),
+        example={**_ONE, "lead": "uniform(low=5, high=15)"},
+    ),
+    KendallModel(
+        name="M/G/1 priority nonpreemptive",
+        model="priority.NonpreemptivePriority",
+        takes=("rate_rps", "service"),
+        each=("rate_rps", "service"),
+        also=("M/M/1 priority nonpreemptive", "M/G/1 nonpreemptive", "M/G/1-HOL"),
+        example=_TWO,
+    ),
+    KendallModel(
+        name="M/G/1 priority preemptive-resume",
+        model="priority.PreemptiveResumePriority",
+        takes=("rate_rps", "service"),
+        each=("rate_rps", "service"),
+        also=("M/G/1 preemptive-resume",),
+        example=_TWO,
+    ),
+    KendallModel(
+        name="M/G/1 priority preemptive-repeat",
+        model="priority.PreemptiveRepeatPriority",
+        takes=("rate_rps", "service"),
+        may=("repeat",),
+        each=("rate_rps", "service"),
+        also=("M/G/1 preemptive-repeat",),
+        example=_TWO,
+    ),
+)
