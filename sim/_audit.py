@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from qtheory.basics.errors import ServingError
 
@@ -23,13 +24,17 @@ def audit_job(job: Job) -> None:
         )
 
 
-def audit_run(log: Log, state: State, *, area_s: float, end_s: float) -> None:
-    """Tokens of steps and jobs agree, idle blocks are free, and Little's law holds on this path."""
+def audit_run(log: Log, state: State, *, area_s: float, end_s: float, others: Iterable[int] = ()) -> None:
+    """Tokens of steps and jobs agree, idle blocks are free, and Little's law holds on this path.
+
+    Requests ``others`` hold blocks and do not run.
+    """
     if log.n_step_tokens != log.n_job_tokens:
         raise ServingError(
             f"internal check failed: steps computed {log.n_step_tokens} tokens, jobs {log.n_job_tokens}"
         )
-    held = {block for job in state.running for block in state.memory.blocks(job.position)}
+    holders = (*(job.position for job in state.running), *others)
+    held = {block for position in holders for block in state.memory.blocks(position)}
     if state.memory.n_free + len(held) != state.replica.n_blocks:
         raise ServingError(
             f"internal check failed: {state.memory.n_free} blocks are free and {len(held)} held, "

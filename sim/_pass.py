@@ -109,9 +109,19 @@ class SchedulingPass(RunningPass):
         wanted = max(policy.admission.tokens(job, end), self._taken_tokens(job, end))
         gone = memory.references(other.position for other in leaving) if leaving else None
         free = memory.n_free - self._kept_blocks(leaving) + (memory.freed_by(gone) if gone else 0)
-        if memory.demand(hit, wanted, gone) + self._watermark_blocks(n_running) > free:
+        spare = free - memory.demand(hit, wanted, gone) - self._watermark_blocks(n_running)
+        if spare < 0 or not self._leaves_room(wanted, spare, leaving):
             return _Offer("blocks", [], 0)
         return _Offer("", hit, n)
+
+    def _leaves_room(self, wanted_tokens: int, spare_blocks: int, leaving: Sequence[Job]) -> bool:
+        """Whether what the running jobs are expected to need, and a block, stay free beside a newcomer."""
+        account, size = self._state.account, self._memory.block_tokens
+        others = [job for job in self._state.running if job not in leaving]
+        if account is None or not others:
+            return True
+        spare_tokens = spare_blocks * size + -wanted_tokens % size
+        return size + account.kept_tokens(others) < spare_tokens
 
     def _may_be_cut(self, job: Job) -> bool:
         """A preempted job may have outgrown the budget for whole prompts; it must not wait for ever."""

@@ -28,6 +28,8 @@ class RunningPass(PassView):
                 continue
             if not self._run(job):
                 break
+        if self._state.account:
+            self._state.account.continued(self.running, is_short=self.n_preempted > 0)
 
     def run(self, job: JobView) -> bool:
         """One running job."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ._queue import WaitingQueue
 from .job import Job, JobView
 from .kvcache import Chains, Contents, KvMemory
-from .policies import Policy
+from .policies import Account, ExpectingGate, Policy
 from .replica import Replica
 
 __all__ = ["State"]
@@ -17,18 +17,22 @@ __all__ = ["State"]
 class State:
     """Queues, running list, memory, and the block keys of the jobs inside."""
 
-    def __init__(self, policy: Policy, replica: Replica, contents: Contents) -> None:
+    def __init__(
+        self, policy: Policy, replica: Replica, contents: Contents, chains: Chains | None = None
+    ) -> None:
         self.policy = policy
         self.replica = replica
         self.memory = KvMemory(
             n_blocks=replica.n_blocks, block_tokens=replica.block_tokens, prefix_cache=replica.prefix_cache
         )
         self.waiting = WaitingQueue(policy.ordering)
+        gate = policy.admission
+        self.account: Account | None = gate.open_account() if isinstance(gate, ExpectingGate) else None
         self.running: list[Job] = []
         self.swapped: deque[tuple[Job, int]] = deque()  # with the blocks that each has on the host
         self.n_barren_preemptions = 0  # since a token was last sampled
         self._contents = contents
-        self._chains = Chains(block_tokens=replica.block_tokens)
+        self._chains = chains or Chains(block_tokens=replica.block_tokens)
         self._keys: dict[int, list[int]] = {}
 
     @property
@@ -41,16 +45,19 @@ class State:
         """Host blocks that are left."""
         return self.replica.n_swap_blocks - sum(n_blocks for _, n_blocks in self.swapped)
 
+    def text(self, job: JobView) -> tuple[str, list[int]]:
+        """Cache salt and known tokens of ``job``."""
+        tokens = self._contents.tokens(job.position, prompt_tokens=job.prompt_tokens, n_outputs=job.n_outputs)
+        return self._contents.salt(job.position), tokens
+
     def block_keys(self, job: JobView) -> Sequence[int]:
         """Keys of the full blocks of the known tokens of ``job``; none without prefix cache."""
         if not self.memory.prefix_cache:
             return ()
         keys = self._keys.get(job.position, [])
         if len(keys) < job.known_tokens // self.memory.block_tokens:
-            tokens = self._contents.tokens(
-                job.position, prompt_tokens=job.prompt_tokens, n_outputs=job.n_outputs
-            )
-            keys = self._chains.extend(keys, tokens, salt=self._contents.salt(job.position))
+            salt, tokens = self.text(job)
+            keys = self._chains.extend(keys, tokens, salt=salt)
             self._keys[job.position] = keys
         return keys
 

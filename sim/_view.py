@@ -70,6 +70,10 @@ class PassView:
         """Keys of the full blocks of its known tokens."""
         return self._state.block_keys(job)
 
+    def text(self, job: JobView) -> tuple[str, Sequence[int]]:
+        """Cache salt and numbers of its known tokens."""
+        return self._state.text(job)
+
     def cached_tokens(self, job: JobView) -> int:
         """Known tokens that would be reused now."""
         return len(self._state.hit(job)) * self._memory.block_tokens

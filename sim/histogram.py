@@ -45,7 +45,7 @@ class Histogram:
         scaled = np.log(np.maximum(times_s, _SMALLEST_S) / _SMALLEST_S) / math.log(_RATIO)
         bins = np.clip(np.ceil(scaled).astype(np.int64), 0, _N_BINS - 1)
         self._counts += np.bincount(bins, weights=weight, minlength=_N_BINS).astype(np.int64)
-        self._sum_s += float(times_s @ weight)
+        self._sum_s += float(np.sum(times_s * weight))
         self.n += int(weight.sum())
         self.max_s = max(self.max_s, float(times_s.max()))
 

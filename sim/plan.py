@@ -56,6 +56,10 @@ class View(Protocol):
         """Keys of the full blocks of its known tokens; equal keys mean equal prefixes."""
         ...
 
+    def text(self, job: JobView) -> tuple[str, Sequence[int]]:
+        """Cache salt and numbers of its known tokens; under one salt equal numbers mean equal tokens."""
+        ...
+
     def cached_tokens(self, job: JobView) -> int:
         """Known tokens that would be reused if it were admitted now."""
         ...

@@ -228,6 +228,8 @@ class Records:
         Blocks of KV memory in the pool.
     end_s : float
         Clock at the end of the run, seconds.
+    replica : array of int, optional
+        Of a cluster: the replica that had the request last, -1 if none had it. None: there is one replica.
 
     Examples
     --------
@@ -254,3 +256,4 @@ class Records:
     steps: StepRuns
     n_blocks: int
     end_s: float
+    replica: Ints | None = None

@@ -13,13 +13,14 @@ from qtheory.system.provenance import Provenance
 from qtheory.system.results import RunResult
 from qtheory.system.slo import Slo
 from qtheory.system.steptime import StepLoad
+from qtheory.system.workload.request import Requests
 
 from .binding import waiting_shares
 from .histogram import Histogram
 from .policies import Policy
 from .record import GapRuns, Records, Status, StepGaps, StepRuns
 
-__all__ = ["Peak", "columns", "summarize"]
+__all__ = ["Peak", "columns", "summarize", "window_rows"]
 
 Floats = NDArray[np.float64]
 _LEVELS = (50, 90, 95, 99)
@@ -68,6 +69,7 @@ def columns(records: Records, slo: Slo) -> dict[str, NDArray[Any]]:
     e2e_s = np.where(finished, records.finish_s - records.sent_s, np.nan)
     tpot_s = metrics.tpot_s(records.first_token_s, records.finish_s, requests.output_tokens)
     tpot_s = np.where(finished, tpot_s, np.nan)
+    served_by = {} if records.replica is None else {"replica": records.replica}
     return {
         "request": np.arange(len(requests)),
         "arrival_s": requests.arrival_s,
@@ -80,11 +82,20 @@ def columns(records: Records, slo: Slo) -> dict[str, NDArray[Any]]:
         "tpot_s": tpot_s,
         "e2e_s": e2e_s,
         "finish_s": records.finish_s,
-        "good": metrics.good(slo, ttft_s=ttft_s, tpot_s=tpot_s, e2e_s=e2e_s, finished=finished),
+        "good": _good(requests, slo, ttft_s=ttft_s, tpot_s=tpot_s, e2e_s=e2e_s, finished=finished),
         "n_preemptions": records.n_preemptions,
         "cached_tokens": records.cached_tokens,
         "recomputed_tokens": records.recomputed_tokens,
+        **served_by,
     }
+
+
+def _good(requests: Requests, slo: Slo, **seen: NDArray[Any]) -> NDArray[np.bool_]:
+    """Served within the limits; where requests have their own, those stand for the ones of all."""
+    if requests.tpot_slo_s is None or requests.ttft_slo_s is None:
+        return metrics.good(slo, **seen)
+    served: NDArray[np.bool_] = metrics.good(Slo(e2e_s=slo.e2e_s), **seen)
+    return served & ~(seen["ttft_s"] > requests.ttft_slo_s) & ~(seen["tpot_s"] > requests.tpot_slo_s)
 
 
 def _statistics(
@@ -92,13 +103,11 @@ def _statistics(
 ) -> dict[str, float | None]:
     seen = ~np.isnan(values)
     values = values[seen]
-    order = np.argsort(values, kind="stable")  # percentiles of sorted values cost less
-    values = values[order]
-    weight = np.ones(len(values), dtype=np.int64) if counts is None else counts[seen][order]
+    weight = np.ones(len(values), dtype=np.int64) if counts is None else counts[seen]
     n = int(weight.sum())
-    row: dict[str, float | None] = {f"mean_{name}_s": float(values @ weight / n) if n else None}
-    for level in _LEVELS:
-        row[f"p{level}_{name}_s"] = metrics.weighted_percentile(values, weight, level)
+    row: dict[str, float | None] = {f"mean_{name}_s": float(np.sum(values * weight)) / n if n else None}
+    found = metrics.weighted_percentiles(values, weight, _LEVELS)
+    row |= dict(zip((f"p{level}_{name}_s" for level in _LEVELS), found or [None] * len(_LEVELS), strict=True))
     return row
 
 
@@ -146,7 +155,9 @@ def _occupancy(records: Records, span_s: float) -> dict[str, float]:
     sent = ~np.isnan(records.sent_s)
     steps, blocks = records.steps, max(records.n_blocks, 1)
     span_s = span_s or 1.0
-    used = steps.used_blocks @ (steps.end_s - steps.start_s) / span_s
+    used = (
+        np.sum(steps.used_blocks * (steps.end_s - steps.start_s)) / span_s
+    )  # no BLAS: same bytes everywhere
     return {
         "mean_running": float(np.sum((end_s - began_s)[sent])) / span_s,
         "mean_waiting": float(np.sum((began_s - records.sent_s)[sent])) / span_s,
@@ -184,12 +195,27 @@ def _counts(records: Records, table: dict[str, NDArray[Any]], span_s: float) -> 
 
 
 def _timeline(records: Records, n_windows: int) -> tuple[dict[str, float], ...]:
-    """Averages over ``n_windows`` equal windows, from the runs of steps cut at the window borders."""
+    """Averages over ``n_windows`` equal windows."""
     steps = records.steps
     if not n_windows or not len(steps.start_s):
         return ()
     edges = np.linspace(steps.start_s[0], steps.end_s[-1], n_windows + 1)
-    blocks = max(records.n_blocks, 1)
+    return tuple(window_rows(steps, edges, n_blocks=records.n_blocks))
+
+
+def window_rows(steps: StepRuns, edges: Floats, *, n_blocks: int) -> list[dict[str, float]]:
+    """Averages over windows, from the runs of steps of one replica cut at the borders of the windows.
+
+    Parameters
+    ----------
+    steps : StepRuns
+        In the order of time, one after the other.
+    edges : array of float, shape (m+1,)
+        Borders of the windows, seconds.
+    n_blocks : int
+        Blocks of KV memory.
+    """
+    blocks = max(n_blocks, 1)
     shown = {
         "mean_waiting": steps.n_waiting,
         "mean_running": steps.n_running,
@@ -206,9 +232,9 @@ def _timeline(records: Records, n_windows: int) -> tuple[dict[str, float], ...]:
         part = slice(int(first), int(last))
         inside_s = np.minimum(steps.end_s[part], high) - np.maximum(steps.start_s[part], low)
         row = {"start_s": float(low), "end_s": float(high)}
-        row |= {name: float(value[part] @ inside_s / (high - low)) for name, value in shown.items()}
+        row |= {name: float(np.sum(value[part] * inside_s)) / (high - low) for name, value in shown.items()}
         rows.append(row)
-    return tuple(rows)
+    return rows
 
 
 def summarize(

@@ -14,6 +14,8 @@ needs it; goodput counts every request that was sent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -21,7 +23,7 @@ from qtheory.basics.errors import ConfigError
 
 from .slo import Slo
 
-__all__ = ["good", "percentile", "tpot_s", "weighted_percentile"]
+__all__ = ["good", "percentile", "tpot_s", "weighted_percentiles"]
 
 Floats = NDArray[np.float64]
 
@@ -113,7 +115,7 @@ def percentile(values: ArrayLike, q: float) -> float | None:
     return float(np.percentile(array, q)) if array.size else None
 
 
-def weighted_percentile(values: ArrayLike, counts: ArrayLike, q: float) -> float | None:
+def weighted_percentiles(values: ArrayLike, counts: ArrayLike, levels: Sequence[float]) -> list[float] | None:
     """`percentile` of a sample in which ``values[i]`` stands ``counts[i]`` times; None without values.
 
     Parameters
@@ -122,20 +124,26 @@ def weighted_percentile(values: ArrayLike, counts: ArrayLike, q: float) -> float
         In any unit.
     counts : array_like of int, shape (k,)
         How often each stands in the sample, >= 0.
-    q : float
-        In [0, 100].
+    levels : sequence of float
+        Each in [0, 100].
+
+    Returns
+    -------
+    list of float or None
+        In the order of ``levels``.
 
     Raises
     ------
     ConfigError
-        If the shapes differ, a count is negative or ``q`` is out of range.
+        If the shapes differ, a count is negative or a level is out of range.
 
     Examples
     --------
-    >>> weighted_percentile([1.0, 3.0], [2, 1], 75)
-    2.0
+    >>> weighted_percentiles([1.0, 3.0], [2, 1], [0, 75])
+    [1.0, 2.0]
     """
-    _check_level(q)
+    for q in levels:
+        _check_level(q)
     array, weight = np.asarray(values, dtype=float), np.asarray(counts, dtype=np.int64)
     if array.shape != weight.shape:
         raise ConfigError(f"counts: shape {weight.shape}, but values have shape {array.shape}")
@@ -144,8 +152,9 @@ def weighted_percentile(values: ArrayLike, counts: ArrayLike, q: float) -> float
     total = int(weight.sum())
     if total == 0:
         return None
-    order = np.argsort(array, kind="stable")
-    last = np.cumsum(weight[order]) - 1  # (k,) position of the last copy of each value in the full sample
-    place = q / 100 * (total - 1)
-    low, high = (array[order][np.searchsorted(last, spot)] for spot in (np.floor(place), np.ceil(place)))
-    return float(low + (high - low) * (place - np.floor(place)))
+    order = np.argsort(array)
+    array, last = array[order], np.cumsum(weight[order]) - 1  # (k,) place of its last copy in the full sample
+    places = np.asarray(levels, dtype=float) / 100 * (total - 1)  # (m,)
+    floors = np.floor(places)
+    low, high = (array[np.searchsorted(last, spots)] for spots in (floors, np.ceil(places)))
+    return [float(value) for value in low + (high - low) * (places - floors)]

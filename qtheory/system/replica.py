@@ -15,8 +15,10 @@ from .memory import kv_blocks
 from .models import KV_BYTES, WEIGHT_BYTES, ModelSpec, default_model, find_model
 from .scenario import Scenario
 from .scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
+from .scheduler_text import orders_by_prefix, parse_scheduler
 from .specfile import build
 from .steptime import Linear, Roofline, StepTime, read_table
+from .workload.structure_parse import parse_tenants
 
 __all__ = ["ReplicaSpec", "replica_of"]
 
@@ -45,6 +47,8 @@ class ReplicaSpec:
         Blocks of KV memory and tokens in each, >= 1.
     max_model_len_tokens : int
         Longest prompt plus output, >= 1.
+    prefix_cache : bool
+        Whether blocks of prompts that begin alike are reused.
 
     Examples
     --------
@@ -62,6 +66,7 @@ class ReplicaSpec:
     n_blocks: int
     block_tokens: int
     max_model_len_tokens: int
+    prefix_cache: bool = False
 
     @property
     def budget_tokens(self) -> int:
@@ -137,25 +142,31 @@ def replica_of(scenario: Scenario) -> ReplicaSpec:
     )
     in_memory = n_blocks * scenario.block_tokens + 1  # the last token is never stored
     longest = scenario.max_model_len_tokens or min(model.max_context or in_memory, in_memory)
+    scheduler = _scheduler(scenario, hardware, longest)
+    given = scenario.prefix_cache
     return ReplicaSpec(
         hardware=hardware,
         model=model,
         tp=scenario.tp,
         roofline=roofline,
         step_time=_step_time(scenario.step_time, roofline),
-        scheduler=_scheduler(scenario, hardware, longest),
+        scheduler=scheduler,
         n_blocks=n_blocks,
         block_tokens=scenario.block_tokens,
         max_model_len_tokens=longest,
+        prefix_cache=orders_by_prefix(scheduler) if given is None else given,
     )
 
 
 def _scheduler(scenario: Scenario, hardware: Hardware, longest: int) -> SchedulerSpec:
     names = ("long_prefill_threshold_tokens", "admission", "watermark_frac", "append_rule", "victim", "shed")
     given = {name: getattr(scenario, name) for name in names}
-    spec = SchedulerSpec(
-        name=scenario.scheduler, budget_tokens=scenario.budget_tokens, max_seqs=scenario.max_seqs, **given
+    spec = parse_scheduler(
+        scenario.scheduler, budget_tokens=scenario.budget_tokens, max_seqs=scenario.max_seqs, **given
     )
+    if spec.name == "fair" and spec.client_weights is None and scenario.tenants is not None:
+        weights = tuple(tenant.weight for tenant in parse_tenants(scenario.tenants))
+        spec = replace(spec, client_weights=weights)
     if spec.budget_tokens is not None:
         return spec
     budget = min(longest, WHOLE_PROMPT_BUDGET_TOKENS) if spec.whole_prompts else hardware.budget_tokens

@@ -26,10 +26,10 @@ STATISTICS = ("mean", "p50", "p90", "p95", "p99")
 ESTIMATED = (
     "goodput_frac", "goodput_rps", "throughput_rps", "output_tps",
     *(f"{statistic}_{name}_s" for name in LATENCIES for statistic in STATISTICS),
-    "mfu_frac", "mbu_frac",
+    "mfu_frac", "mbu_frac", "cached_frac",
 )  # fmt: skip
 """Fields that have confidence limits where there is more than one run."""
-_APART = ("limits", "timeline", "provenance")
+_APART = ("limits", "timeline", "tenants", "provenance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +77,9 @@ class RunResult:
     waits_for_slots_frac, waits_for_budget_frac, waits_for_memory_frac : float or None
         Shares of the makespan in which somebody waits because as many run as may, because the tokens of the
         step are spent, or because KV blocks are missing: the largest is what binds.
+    cached_frac, cached_tokens : float, int or None
+        Share of the prompt tokens of all requests that came to run which the prefix cache had when they were
+        first admitted, and how many these are in all replications: prefill that was spared. None without one.
     recomputed_frac : float
         Tokens computed again after preemption over all tokens computed.
     budget_tokens, kv_blocks : int
@@ -88,6 +91,9 @@ class RunResult:
     timeline : tuple of dict
         Averages over equal windows of the makespan of the first run (``start_s``, ``mean_waiting``, ...), if
         asked for.
+    tenants : tuple of dict
+        What each client got (``tenant``, ``n_requests``, ``goodput_frac``, ...), if there are several: means
+        over the replications.
     """
 
     scheduler: str
@@ -144,6 +150,8 @@ class RunResult:
     waits_for_budget_frac: float | None = None
     waits_for_memory_frac: float | None = None
     n_preemptions: int
+    cached_frac: float | None = None
+    cached_tokens: int | None = None
     recomputed_frac: float
     budget_tokens: int
     kv_blocks: int
@@ -151,10 +159,11 @@ class RunResult:
     unreliable: tuple[str, ...] = ()
     limits: dict[str, tuple[float, float]] = field(default_factory=dict)
     timeline: tuple[dict[str, float], ...] = ()
+    tenants: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = field(default_factory=Provenance)
 
     def row(self) -> dict[str, Any]:
-        """The plain numbers, one key a field, in the order of the fields; no timeline, no provenance.
+        """The plain numbers, one key a field, in the order of the fields; without timeline and tenants.
 
         Behind each field of `ESTIMATED` stand its limits, as in ``mean_ttft_s``, ``mean_ttft_s_low``,
         ``mean_ttft_s_high``; None where there are none.
@@ -206,7 +215,7 @@ class RunResult:
         for key in ("rate_rps", "speed"):
             plain[key] = float(plain[key]) if isinstance(plain.get(key), str) else plain.get(key)
         plain["limits"] = limits
-        for key in ("timeline", "unreliable"):
+        for key in ("timeline", "tenants", "unreliable"):
             plain[key] = tuple(plain.get(key, ()))
         plain["provenance"] = Provenance(**plain.get("provenance", {}))
         return cls(**plain)
@@ -247,7 +256,8 @@ def as_entry(result: RunResult) -> dict[str, Any]:
     result : RunResult
     """
     entry: dict[str, Any] = _plain(result.row())
-    return entry | ({"timeline": list(result.timeline)} if result.timeline else {})
+    apart = {"timeline": list(result.timeline), "tenants": list(result.tenants)}
+    return entry | {name: rows for name, rows in apart.items() if rows}
 
 
 def from_json(text: str) -> list[RunResult]:

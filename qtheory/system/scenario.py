@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
 from qtheory.basics.ranges import at_most, number_between
 
+from .cluster import ROUTERS
 from .scheduler import SCHEDULERS
 
 __all__ = ["Scenario"]
@@ -25,14 +27,14 @@ def _zero_or_more(**values: int) -> None:
 
 _CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (checks.integer, ("tp", "max_seqs", "block_tokens", "budget_tokens", "max_model_len_tokens")),
-    (checks.integer, ("kv_blocks", "requests")),
+    (checks.integer, ("kv_blocks", "requests", "replicas")),
     (_zero_or_more, ("client_cap", "seed", "long_prefill_threshold_tokens")),
     (checks.positive, ("speed", "rate_rps", "duration_s", "stop_s")),
-    (checks.non_negative, ("overhead_per_step_s", "overhead_per_layer_s", "watermark_frac")),
+    (checks.non_negative, ("overhead_per_step_s", "overhead_per_layer_s", "watermark_frac", "load_delay_s")),
     (checks.fraction, ("mfu_frac", "mbu_frac", "memory_frac")),
 )
 _LARGEST = 10**9  # of whole numbers: far beyond any system
-_LARGEST_OF = {"requests": 10**8, "seed": 2**63 - 1}
+_LARGEST_OF = {"requests": 10**8, "replicas": 10_000, "seed": 2**63 - 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +90,20 @@ class Scenario:
         None, "prompt tokens of one request in a step at most, 0: no such limit [0]"
     )
     admission: str | None = _say(
-        None, "blocks that must be free to admit: full_prompt, first_chunk, no_evict [full_prompt]"
+        None,
+        "blocks that must be free to admit: full_prompt, first_chunk, no_evict, expected [the scheduler's, "
+        "mostly full_prompt]",
     )
-    watermark_frac: float | None = _say(None, "share of the blocks that stays free when admitting [0]")
-    append_rule: str | None = _say(None, "free blocks a decode must find: exact, conservative [exact]")
+    watermark_frac: float | None = _say(
+        None, "share of the blocks that stays free when admitting [the scheduler's, mostly 0]"
+    )
+    append_rule: str | None = _say(
+        None, "free blocks a decode must find: exact, conservative [the scheduler's, mostly exact]"
+    )
     victim: str | None = _say(
-        None, "who is preempted: last_admitted, lowest_priority, fewest_output [last_admitted]"
+        None,
+        "who is preempted: last_admitted, lowest_priority, fewest_output [the scheduler's, mostly "
+        "last_admitted]",
     )
     shed: str | None = _say(
         None, "what slo does with a request that will be late: reject, demote, none [reject]"
@@ -102,6 +112,21 @@ class Scenario:
     kv_blocks: int | None = _say(None, "KV blocks, as in the engine's log [computed from memory and model]")
     memory_frac: float = _say(0.9, "share of the accelerator's memory that the engine may use")
     block_tokens: int = _say(16, "tokens of a KV block")
+
+    prefix_cache: bool | None = _say(
+        None,
+        "reuse the KV blocks of prompts that begin alike [on for schedulers that order by cached prefix, "
+        "else off]",
+    )
+
+    replicas: int = _say(1, "equal replicas behind a router; the rate is that of all together")
+    router: str = _say(
+        "round_robin",
+        f"who gets a request: {', '.join(ROUTERS)}; with options as in 'kv_cost(overlap_weight=2)'",
+    )
+    load_delay_s: float = _say(
+        0.0, "seconds between two reports of the replicas' loads to the router; 0: always known"
+    )
 
     workload: str = _say("chat", "profile: chat, rag, code, summarize, reasoning")
     lengths: str | None = _say(
@@ -115,6 +140,21 @@ class Scenario:
     output: str | None = _say(None, "law of the output length [the profile's]")
     correlation: float | None = _say(
         None, "rank correlation of prompt and output length, -1 to 1 [the profile's; 0 with laws given]"
+    )
+    prefix: str | None = _say(
+        None,
+        "texts that prompts begin with, part of their length, as in 'shared(tokens=200) + shared(tokens=900, "
+        "n=10, zipf=0.9)': the k-th most popular of n with weight 1/k^zipf; none [the profile's]",
+    )
+    conversations: str | None = _say(
+        None,
+        "requests are turns that build on one another: turns(n=5, think_s=30, message=80) or agent(steps=10, "
+        "tool_s=2, result=500), numbers or laws; the rate is that of all requests [single requests]",
+    )
+    tenants: str | None = _say(
+        None,
+        "clients with own shares of the load, priorities, weights and limits, as in 'tenant(share=1, "
+        "ttft_slo_s=1) + tenant(share=3, priority=1, weight=2)' [one]",
     )
     arrivals: str = _say(
         "poisson",
@@ -151,6 +191,9 @@ class Scenario:
         for item in given:
             if str(item.type).startswith("str"):
                 checks.text(item.name, getattr(self, item.name))
+            if str(item.type).startswith("bool") and not isinstance(getattr(self, item.name), bool):
+                shown = checks.shown(getattr(self, item.name))
+                raise ConfigError(f"{item.name}: {shown} must be true or false")
         values = {item.name: getattr(self, item.name) for item in given}
         for check, names in _CHECKS:
             check(**{name: values[name] for name in names if name in values})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from qtheory.basics import checks
@@ -18,29 +20,36 @@ __all__ = [
     "budget_rule",
 ]
 
-SCHEDULERS = ("fcfs", "static", "orca", "chunked", "sjf", "priority", "slo")
-"""Schedulers of this version."""
-
-WHOLE_PROMPT_SCHEDULERS = ("fcfs", "static", "orca")
-"""Those that compute a prompt in one step: their token budget must hold the longest prompt."""
-
-WHOLE_PROMPT_BUDGET_TOKENS = 32_768
-"""Their budget where none is given and no shorter longest sequence is known."""
-
-PLANNED_SCHEDULERS = (
+SCHEDULERS = (
+    "fcfs",
+    "static",
+    "orca",
+    "chunked",
+    "sjf",
+    "priority",
+    "slo",
     "cache_aware",
     "fair",
-    "disaggregated",
+    "lifo",
     "vllm",
     "vllm-v0",
     "sglang",
     "trtllm",
     "sarathi",
 )
+"""Schedulers of this version."""
+
+WHOLE_PROMPT_SCHEDULERS = ("fcfs", "static", "orca", "vllm-v0")
+"""Those that compute a prompt in one step: their token budget must hold the longest prompt."""
+
+WHOLE_PROMPT_BUDGET_TOKENS = 32_768
+"""Their budget where none is given and no shorter longest sequence is known."""
+
+PLANNED_SCHEDULERS = ("disaggregated",)
 """Names that are reserved, but that this version does not have."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "admission": ("full_prompt", "first_chunk", "no_evict"),
+    "admission": ("full_prompt", "first_chunk", "no_evict", "expected"),
     "prefill_alloc": ("chunk", "full"),
     "watermark_scope": ("busy", "always"),
     "append_rule": ("exact", "conservative"),
@@ -51,8 +60,18 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "shed": ("none", "reject", "demote"),
     "cache_commit": ("schedule", "step_end"),
     "in_batch": ("share", "skip"),
+    "composition": ("chunked", "prefill_first_chunked"),
+    "cache_order": ("lpm", "dfs-weight"),
 }
 """Allowed words of the options that are words."""
+
+
+_CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
+    (checks.integer, ("budget_tokens", "max_seqs", "max_skip")),
+    (partial(checks.at_least, 0), ("long_prefill_threshold_tokens", "sharing_tokens", "max_queue")),
+    (checks.non_negative, ("watermark_frac", "prompt_weight", "output_weight")),
+    (checks.positive, ("starvation_limit_s",)),
+)
 
 
 def budget_rule(name: str) -> str:
@@ -96,7 +115,8 @@ class SchedulerSpec:
         False: a prompt that exceeds what is left of the budget waits (chunked schedulers only).
     admission : str, optional
         Blocks that must be free to admit: for all known tokens (``full_prompt``), for the first chunk
-        (``first_chunk``), or to completion and not promised to running requests (``no_evict``).
+        (``first_chunk``), to completion and not promised to running requests (``no_evict``), or to
+        completion and not in all likelihood needed by running requests (``expected``).
     prefill_alloc : str, optional
         Blocks taken at admission: for the ``chunk`` or for the ``full`` prompt.
     watermark_frac : float, optional
@@ -121,6 +141,24 @@ class SchedulerSpec:
         When full blocks become visible to others: when they are ``schedule``d or at ``step_end``.
     in_batch : str, optional
         ``skip``: pass over a request whose first missing block is being computed for another in this step.
+    composition : str, optional
+        How a step is filled (cache_aware only): ``chunked``, or prompts alone, at most one of them
+        unfinished, before decodes (``prefill_first_chunked``).
+    cache_order : str, optional
+        Order by cached prefix (cache_aware, sglang): longest match first (``lpm``), or depth first through
+        the tree of prefixes, heavy branches first (``dfs-weight``).
+    sharing_tokens : int, optional
+        With ``lpm``: requests with at most this much cached go last if they share this much with an earlier
+        one [32].
+    max_queue : int, optional
+        With ``lpm``: above this many waiting requests the order is by arrival [128].
+    max_skip : int, optional
+        A request that this many later ones have overtaken goes first (cache_aware, sglang with a
+        ``cache_order``), >= 1 [no such rule].
+    prompt_weight, output_weight : float, optional
+        Charge of a prompt and of an output token (fair), >= 0 [1 and 2].
+    client_weights : tuple of float, optional
+        Shares of the clients 0, 1, ... (fair), > 0; the charges are divided by them [1 each].
 
     Raises
     ------
@@ -155,21 +193,26 @@ class SchedulerSpec:
     shed: str | None = None
     cache_commit: str | None = None
     in_batch: str | None = None
+    composition: str | None = None
+    cache_order: str | None = None
+    sharing_tokens: int | None = None
+    max_queue: int | None = None
+    max_skip: int | None = None
+    prompt_weight: float | None = None
+    output_weight: float | None = None
+    client_weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         given = self.options()
         for option in CHOICES.keys() & given.keys():
             checks.one_of(option, given[option], CHOICES[option])
-        checks.integer(**{key: given[key] for key in ("budget_tokens", "max_seqs") if key in given})
-        if self.long_prefill_threshold_tokens is not None:
-            checks.at_least(0, long_prefill_threshold_tokens=self.long_prefill_threshold_tokens)
-        if self.watermark_frac is not None:
-            checks.non_negative(watermark_frac=self.watermark_frac)
-            if self.watermark_frac >= 1:
-                raise ConfigError(f"watermark_frac: {self.watermark_frac:g} must be below 1")
-        if self.starvation_limit_s is not None:
-            checks.positive(starvation_limit_s=self.starvation_limit_s)
+        for check, names in _CHECKS:
+            check(**{key: given[key] for key in names if key in given})
+        if self.watermark_frac is not None and self.watermark_frac >= 1:
+            raise ConfigError(f"watermark_frac: {self.watermark_frac:g} must be below 1")
+        if self.client_weights is not None:
+            object.__setattr__(self, "client_weights", _weights(self.client_weights))
         if self.chunked_prefill is not None and not isinstance(self.chunked_prefill, bool):
             raise ConfigError(f"chunked_prefill: {checks.shown(self.chunked_prefill)} must be true or false")
 
@@ -182,6 +225,13 @@ class SchedulerSpec:
     def whole_prompts(self) -> bool:
         """Whether a prompt is computed in one step, so that the budget must hold the longest prompt."""
         return self.name in WHOLE_PROMPT_SCHEDULERS or self.chunked_prefill is False
+
+
+def _weights(given: Any) -> tuple[float, ...]:
+    if not isinstance(given, list | tuple):
+        raise ConfigError(f"client_weights: {checks.shown(given)} is not a list of numbers")
+    checks.positive(**{f"client_weights[{client}]": weight for client, weight in enumerate(given)})
+    return tuple(float(weight) for weight in given)
 
 
 def _check_name(name: str) -> None:

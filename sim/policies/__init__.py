@@ -2,34 +2,86 @@
 
 from __future__ import annotations
 
-from . import chunked, fcfs, orca, priority, sjf, slo, static  # noqa: F401  (each registers its policy)
+from . import (  # noqa: F401  (each registers its policy)
+    cache_aware,
+    chunked,
+    fair,
+    fcfs,
+    lifo,
+    orca,
+    priority,
+    sarathi,
+    sglang,
+    sjf,
+    slo,
+    static,
+    trtllm,
+    vllm,
+    vllm_v0,
+)
 from .admission import FirstChunk, FullPrompt, NoEvict
 from .composition import Chunked, Mixed, PrefillFirst, PrefillFirstChunked, Static
+from .expected import Expected
 from .fair_order import LeastServed
-from .ordering import Aged, EarliestDeadline, Fcfs, Priority, ShortestOutput
-from .pieces import Composition, DynamicOrdering, Gate, Ledger, Ordering, Victim
+from .joining_order import Joining
+from .ordering import (
+    Aged,
+    EarliestDeadline,
+    Fcfs,
+    LastCome,
+    LongestOutput,
+    Priority,
+    Ranked,
+    ShortestOutput,
+)
+from .overtaken import Unskipped
+from .pieces import (
+    Account,
+    Composition,
+    DynamicOrdering,
+    ExpectingGate,
+    Gate,
+    Ledger,
+    Ordering,
+    Victim,
+)
 from .policy import Policy
-from .prefix_order import LongestPrefix
-from .registry import GATES, VICTIMS, assemble, make_policy, policy_names, register
+from .prefix_order import DepthFirst, LongestPrefix
+from .registry import (
+    GATES,
+    VICTIMS,
+    assemble,
+    make_policy,
+    policy_meaning,
+    policy_names,
+    register,
+)
 from .shedding import Shedding, alone_s
 from .victim import FewestOutput, LastAdmitted, LowestPriority
 
 __all__ = [
     "GATES",
     "VICTIMS",
+    "Account",
     "Aged",
     "Chunked",
     "Composition",
+    "DepthFirst",
     "DynamicOrdering",
     "EarliestDeadline",
+    "Expected",
+    "ExpectingGate",
     "Fcfs",
     "FewestOutput",
     "FirstChunk",
     "FullPrompt",
     "Gate",
+    "Joining",
     "LastAdmitted",
+    "LastCome",
     "LeastServed",
     "Ledger",
+    "LongestOutput",
     "LongestPrefix",
     "LowestPriority",
     "Mixed",
@@ -39,13 +91,16 @@ __all__ = [
     "PrefillFirst",
     "PrefillFirstChunked",
     "Priority",
+    "Ranked",
     "Shedding",
     "ShortestOutput",
     "Static",
+    "Unskipped",
     "Victim",
     "alone_s",
     "assemble",
     "make_policy",
+    "policy_meaning",
     "policy_names",
     "register",
 ]

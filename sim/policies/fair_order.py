@@ -28,11 +28,13 @@ class LeastServed:
         Charge of a prompt token, at the first admission, >= 0.
     output_weight : float
         Charge of an output token, when it is produced, >= 0.
+    client_weights : tuple of float
+        Shares of the clients 0, 1, ..., > 0: their charges are divided by them. Those not listed have 1.
 
     Raises
     ------
     ConfigError
-        If a weight is negative.
+        If a weight is negative, or that of a client not above zero.
 
     References
     ----------
@@ -46,9 +48,12 @@ class LeastServed:
 
     prompt_weight: float = 1.0
     output_weight: float = 2.0
+    client_weights: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         checks.non_negative(prompt_weight=self.prompt_weight, output_weight=self.output_weight)
+        for client, weight in enumerate(self.client_weights):
+            checks.positive(**{f"client_weights[{client}]": weight})
 
     def arrange(self, waiting: Sequence[J], view: View, ledger: Any) -> Iterator[J]:
         """Heads of the clients' queues; an admission moves a counter and so the next choice."""
@@ -103,11 +108,15 @@ class _Counters:
             self._last_emptied = job.client
         if is_admitted and job.position not in self._charged:
             self._charged.add(job.position)
-            self._served[job.client] += self._order.prompt_weight * job.prompt_tokens
+            self._charge(job.client, self._order.prompt_weight * job.prompt_tokens)
 
     def sampled(self, job: JobView) -> None:
         """A token is charged."""
-        self._served[job.client] += self._order.output_weight
+        self._charge(job.client, self._order.output_weight)
+
+    def _charge(self, client: int, tokens: float) -> None:
+        weights = self._order.client_weights
+        self._served[client] += tokens / weights[client] if client < len(weights) else tokens
 
     def counters(self) -> dict[int, float]:
         """Weighted tokens by client."""

@@ -12,7 +12,16 @@ from sim.plan import View
 
 from .pieces import Ledger, Ordering
 
-__all__ = ["Aged", "EarliestDeadline", "Fcfs", "Priority", "ShortestOutput"]
+__all__ = [
+    "Aged",
+    "EarliestDeadline",
+    "Fcfs",
+    "LastCome",
+    "LongestOutput",
+    "Priority",
+    "Ranked",
+    "ShortestOutput",
+]
 
 J = TypeVar("J", bound=JobView)
 
@@ -48,6 +57,70 @@ class Priority:
     def key(self, job: JobView) -> tuple[float, ...]:
         """Priority, arrival, row."""
         return job.priority, moment(job.arrival_s), job.position
+
+
+@dataclass(frozen=True, slots=True)
+class LastCome:
+    """Latest arrival first: the order that treats those who wait worst, to hold others against.
+
+    Examples
+    --------
+    >>> from qtheory.system.workload.request import Requests
+    >>> from sim.job import Job
+    >>> row = Requests(arrival_s=[2.0], prompt_tokens=[30], output_tokens=[9], ttft_slo_s=[1.5]).row(0)
+    >>> LastCome().key(Job.of(row, 2.0))
+    (-2.0, 0)
+    """
+
+    def key(self, job: JobView) -> tuple[float, ...]:
+        """Arrival and row, backwards."""
+        return -moment(job.arrival_s), -job.position
+
+
+@dataclass(frozen=True, slots=True)
+class LongestOutput:
+    """Longest possible output first, then earlier arrival.
+
+    Examples
+    --------
+    >>> from qtheory.system.workload.request import Requests
+    >>> from sim.job import Job
+    >>> row = Requests(arrival_s=[2.0], prompt_tokens=[30], output_tokens=[9], ttft_slo_s=[1.5]).row(0)
+    >>> LongestOutput().key(Job.of(row, 2.0))
+    (-9, 2.0, 0)
+    """
+
+    def key(self, job: JobView) -> tuple[float, ...]:
+        """Longest output, backwards; arrival, row."""
+        return -job.max_output_tokens, moment(job.arrival_s), job.position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """Any order by key, within priorities.
+
+    Parameters
+    ----------
+    inner : Ordering
+        Order of those with the same priority.
+    small_first : bool
+        Whether smaller priority values are more important.
+
+    Examples
+    --------
+    >>> from qtheory.system.workload.request import Requests
+    >>> from sim.job import Job
+    >>> row = Requests(arrival_s=[2.0], prompt_tokens=[30], output_tokens=[9], priority=[4]).row(0)
+    >>> Ranked(inner=LongestOutput(), small_first=False).key(Job.of(row, 2.0))
+    (-4, -9, 2.0, 0)
+    """
+
+    inner: Ordering
+    small_first: bool = True
+
+    def key(self, job: JobView) -> tuple[float, ...]:
+        """Priority, then the inner key."""
+        return job.priority if self.small_first else -job.priority, *self.inner.key(job)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from sim.job import JobView
 from sim.plan import PlanBuilder, View
 
-__all__ = ["Composition", "DynamicOrdering", "Gate", "Ledger", "Ordering", "Victim"]
+__all__ = [
+    "Account",
+    "Composition",
+    "DynamicOrdering",
+    "ExpectingGate",
+    "Gate",
+    "Ledger",
+    "Ordering",
+    "Victim",
+]
 
 J = TypeVar("J", bound=JobView)
 
@@ -85,6 +94,30 @@ class Gate(Protocol):
 
     def tokens(self, job: JobView, chunk_end_tokens: int) -> int:
         """Tokens to find blocks for, when the first chunk ends after ``chunk_end_tokens``."""
+        ...
+
+
+class Account(Protocol):
+    """What a gate expects of the running jobs in one run; the engine tells it what happens."""
+
+    def kept_tokens(self, running: Iterable[JobView]) -> float:
+        """Free tokens that ``running`` will need in all likelihood: nobody else is let in for them."""
+        ...
+
+    def continued(self, running: Sequence[JobView], *, is_short: bool) -> None:
+        """The running jobs took another step, if ``is_short`` after others had to be preempted for it."""
+        ...
+
+
+@runtime_checkable
+class ExpectingGate(Protocol):
+    """A gate that also keeps tokens free for what running jobs are expected to produce.
+
+    A newcomer must leave more than a block beside them, unless nobody runs.
+    """
+
+    def open_account(self) -> Account:
+        """Fresh state for one run."""
         ...
 
 

@@ -9,16 +9,22 @@ from qtheory.basics.errors import ConfigError
 from qtheory.system.scheduler import SchedulerSpec
 
 from .admission import FirstChunk, FullPrompt, NoEvict
+from .expected import Expected
 from .pieces import Composition, DynamicOrdering, Gate, Ordering, Victim
 from .policy import Policy
 from .shedding import Shedding
 from .victim import FewestOutput, LastAdmitted, LowestPriority
 
-__all__ = ["GATES", "VICTIMS", "assemble", "make_policy", "policy_names", "register"]
+__all__ = ["GATES", "VICTIMS", "assemble", "make_policy", "policy_meaning", "policy_names", "register"]
 
 Maker = Callable[[SchedulerSpec], Policy]
 
-GATES: dict[str, Gate] = {"full_prompt": FullPrompt(), "first_chunk": FirstChunk(), "no_evict": NoEvict()}
+GATES: dict[str, Gate] = {
+    "full_prompt": FullPrompt(),
+    "first_chunk": FirstChunk(),
+    "no_evict": NoEvict(),
+    "expected": Expected(),
+}
 """Admission gates by the words of `SchedulerSpec`."""
 
 VICTIMS: dict[str, Victim] = {
@@ -29,7 +35,18 @@ VICTIMS: dict[str, Victim] = {
 """Victim rules by the words of `SchedulerSpec`."""
 
 _MAKERS: dict[str, Maker] = {}
-_TAKEN_BY_MAKERS = ("chunked_prefill", "starvation_limit_s")
+_TAKEN_BY_MAKERS = (
+    "chunked_prefill",
+    "starvation_limit_s",
+    "composition",
+    "cache_order",
+    "sharing_tokens",
+    "max_queue",
+    "max_skip",
+    "prompt_weight",
+    "output_weight",
+    "client_weights",
+)
 
 
 def register(name: str) -> Callable[[Maker], Maker]:
@@ -71,6 +88,23 @@ def policy_names() -> tuple[str, ...]:
     True
     """
     return tuple(_MAKERS)
+
+
+def policy_meaning(name: str) -> str:
+    """What a scheduler does, in one sentence.
+
+    Parameters
+    ----------
+    name : str
+        One of `policy_names`.
+
+    Examples
+    --------
+    >>> policy_meaning("lifo")
+    'The latest request first: what a queue must not do, to hold other orders against.'
+    """
+    sentence = (_MAKERS[name].__doc__ or "").strip().partition("\n")[0]
+    return sentence.replace(" [1]_", "")
 
 
 def make_policy(spec: SchedulerSpec) -> Policy:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
@@ -108,19 +108,27 @@ def _model(name: str) -> dict[str, Any]:
 
 def _scheduler(name: str) -> dict[str, Any]:
     from qtheory.report import facts
-    from qtheory.system.scheduler import SchedulerSpec
-    from sim.policies import make_policy
+    from qtheory.system.scheduler import budget_rule
+    from qtheory.system.scheduler_text import parse_scheduler
+    from sim.policies import make_policy, policy_meaning
 
-    policy = facts(make_policy(SchedulerSpec(name=name)))
-    maker = getattr(import_module(f"sim.policies.{name}"), name)
-    return {"name": name, "meaning": (maker.__doc__ or "").strip().partition("\n")[0]} | policy
+    from .scheduler_options import scheduler_options
+
+    spec = parse_scheduler(name)
+    policy = facts(make_policy(spec))
+    rule = {} if spec.budget_tokens else {"budget_rule": budget_rule(spec.name)}
+    shown = {key: value for key, value in policy.items() if key != "budget_tokens" or spec.budget_tokens}
+    options = ", ".join(scheduler_options(spec.name))
+    return {"name": spec.name, "meaning": policy_meaning(spec.name)} | shown | rule | {"options": options}
 
 
 def _workload(name: str) -> dict[str, Any]:
     from qtheory.report import facts
     from qtheory.system.workload import find_profile
 
-    return facts(find_profile(name))
+    profile = find_profile(name)
+    prefixes = " + ".join(map(str, profile.prefixes)) or "nothing that others begin with"
+    return facts(profile) | {"prefixes": prefixes}
 
 
 _SHOW: Mapping[str, Callable[[str], dict[str, Any]]] = {
@@ -148,10 +156,10 @@ def _names() -> dict[str, list[str]]:
 def _forms() -> dict[str, dict[str, str]]:
     """How arrivals and laws of lengths are written, by kind and name."""
     from qtheory.laws import LAW_FORMS
-    from qtheory.system.workload import ARRIVAL_FORMS
+    from qtheory.system.workload import ARRIVAL_FORMS, STRUCTURE_FORMS
 
     laws = {name: " or ".join(forms) for name, forms in LAW_FORMS.items()}
-    return {"arrivals": dict(ARRIVAL_FORMS), "law": laws}
+    return {"arrivals": dict(ARRIVAL_FORMS), "law": laws} | STRUCTURE_FORMS
 
 
 def _listing() -> Answer:
@@ -164,7 +172,7 @@ def _listing() -> Answer:
         for name, form in known.items()
     ]
     blocks = [f"{kind}\n{fill(', '.join(known), width=100, **_INDENT)}" for kind, known in names.items()]
-    said = {"arrivals": "arrivals (--arrivals)", "law": "law (--prompt, --output)"}
+    said = {kind: f"{kind} (--{kind})" for kind in forms} | {"law": "law (--prompt, --output)"}
     blocks += ["\n  ".join([said[kind], *known.values()]) for kind, known in forms.items()]
     text = "\n".join([*blocks, "", "sched-sim info NAME shows one of the presets"])
     return Answer(rows=rows, text=text, provenance=_provenance())
@@ -198,7 +206,7 @@ def _preset(name: str) -> Answer:
     from qtheory.report import pairs
 
     path = Path(name)
-    if path.suffix.lower() in (".toml", ".json") or path.is_file():
+    if path.suffix.lower() in (".toml", ".json") or os.path.isfile(name):  # unlike Path.is_file never raises
         kinds = ["hardware" if "bandwidth_bytes_per_s" in read_mapping(path) else "model"]
     else:
         kinds = list(_SHOW)

@@ -11,6 +11,7 @@ from sim.observe import Event, Iteration
 from sim.record import Records, Status
 from sim.reference import simulate
 
+from ._both import fast_faults
 from ._case import differences, number, only_keys, table, want
 from ._engine_config import read_policy, read_replica
 from ._engine_requests import CaseRequests, read_requests
@@ -33,7 +34,10 @@ _REQUEST = ("status", "time", "ttft", "e2e", "queue_time", "preemptions", "tpot"
 
 
 def check_engine(case: dict[str, Any]) -> list[str]:
-    """Differences between what a case expects and what the reference engine does.
+    """Differences between what a case expects and what the engines do.
+
+    The reference engine is held against all of it. The fast engine, where it runs such a case, is held
+    against the requests, and against every record of the reference engine.
 
     Parameters
     ----------
@@ -57,7 +61,7 @@ def check_engine(case: dict[str, Any]) -> list[str]:
     ...     "requests": [{"id": "A", "arrival": 0.5, "prompt_len": 20, "output_len": 2}],
     ...     "expect": {"requests": {"A": {"ttft": 1.0, "e2e": 2.5}}},
     ... })
-    ['requests.A.e2e: expected 2.5, got 2.0']
+    ['requests.A.e2e: expected 2.5, got 2.0', 'fast engine: requests.A.e2e: expected 2.5, got 2.0']
     """
     only_keys("case", case, ("config", "requests", "expect"))
     config = table("config", case.get("config", {}))
@@ -65,25 +69,24 @@ def check_engine(case: dict[str, Any]) -> list[str]:
     only_keys("expect", expect, ("iterations", "requests", "events"))
     asked = read_requests(want("case", case, "requests", list))
     seen: list[Iteration] = []
-    records = simulate(
-        asked.requests,
-        read_policy(config),
-        read_replica(config),
-        contents=asked.contents,
-        observer=seen.append,
-    )
+    policy, replica = read_policy(config), read_replica(config)
+    records = simulate(asked.requests, policy, replica, contents=asked.contents, observer=seen.append)
     found = []
     if "iterations" in expect:
         steps = [_step(step, asked) for step in seen if step.batch or step.preempted]
         found += _compare_steps(
             want("expect", expect, "iterations", list), steps, has_cache=bool(config.get("prefix_cache"))
         )
-    if "requests" in expect:
-        found += _compare_requests(table("expect.requests", expect["requests"]), records, asked)
+    requests = table("expect.requests", expect.get("requests", {}))
+    found += _compare_requests(requests, records, asked)
     if "iterations" in expect or "events" in expect:
         events = [_event(event, asked) for step in seen for event in step.events]
         found += _compare_events(want("expect", expect, "events", list, []), events)
-    return found
+
+    def compare(fast: Records) -> list[str]:
+        return _compare_requests(requests, fast, asked)
+
+    return found + fast_faults(asked, policy, replica, records, compare)
 
 
 def _step(step: Iteration, asked: CaseRequests) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,9 +14,14 @@ from qtheory.basics.errors import ConfigError, ServingError
 from qtheory.basics.files import read_text
 
 from ._blocks import check_blocks
+from ._both import fast_needs
 from ._calc import check_calc
 from ._case import table, want
+from ._disagg import check_disagg
 from ._engine import check_engine
+from ._order import check_order
+from ._radix import check_radix
+from ._route import check_route
 from .metrics import check_metrics
 
 __all__ = ["CaseResult", "ScenarioResults", "check_scenarios"]
@@ -25,20 +31,27 @@ KINDS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "blocks": check_blocks,
     "metrics": check_metrics,
     "calc": check_calc,
+    "route": check_route,
+    "disagg": check_disagg,
+    "radix": check_radix,
+    "order": check_order,
 }
-LATER = ("radix", "order", "route", "disagg")
 _LARGEST_BYTES = 8_000_000
 COMMON = ("id", "kind", "title", "mirrors", "why")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """How one case came out: ``passed``, ``failed`` (with what differs) or ``skipped`` (with the reason)."""
+    """How one case came out: ``passed``, or ``failed`` with what differs.
+
+    ``stepwise`` says why an engine case ran in the reference engine alone.
+    """
 
     id: str
     kind: str
     outcome: str
     reasons: tuple[str, ...] = ()
+    stepwise: str | None = None
 
     def line(self) -> str:
         """One line of text.
@@ -74,23 +87,28 @@ class ScenarioResults:
         return self.count("failed")
 
     @property
-    def n_skipped(self) -> int:
-        """Cases of a kind that is not checked."""
-        return self.count("skipped")
-
-    @property
     def is_good(self) -> bool:
         """Whether nothing failed."""
         return self.n_failed == 0
 
+    def engines_line(self) -> str:
+        """How many engine cases ran in both engines, and why the others did not; empty if there are none."""
+        ran = [case for case in self.cases if case.kind == "engine"]
+        if not ran:
+            return ""
+        reasons = Counter(case.stepwise for case in ran if case.stepwise is not None)
+        alone = ", ".join(f"{reason} {n}" for reason, n in sorted(reasons.items()))
+        tail = f"; in the reference engine alone: {reasons.total()} ({alone})" if alone else ""
+        return f"engine cases in both engines: {len(ran) - reasons.total()}{tail}"
+
     def closing_line(self) -> str:
-        """``N passed, N failed``, and ``, N skipped`` if there are any."""
-        skipped = f", {self.n_skipped} skipped" if self.n_skipped else ""
-        return f"{self.n_passed} passed, {self.n_failed} failed{skipped}"
+        """``N passed, N failed``."""
+        return f"{self.n_passed} passed, {self.n_failed} failed"
 
     def text(self) -> str:
-        """One line a case, and the closing line."""
-        return "\n".join([*(case.line() for case in self.cases), self.closing_line()])
+        """One line a case, one on the engines, and the closing line."""
+        engines = [line] if (line := self.engines_line()) else []
+        return "\n".join([*(case.line() for case in self.cases), *engines, self.closing_line()])
 
     def rows(self) -> list[dict[str, Any]]:
         """Plain data, a row a case."""
@@ -145,7 +163,7 @@ def check_scenarios(folder: str | Path, only: Sequence[str] | None = None) -> Sc
 
 
 def _check_file(file: Path) -> CaseResult:
-    kind = "unknown"
+    kind, stepwise = "unknown", None
     try:
         case = _read(file)
         kind = want("case", case, "kind", str)
@@ -153,16 +171,16 @@ def _check_file(file: Path) -> CaseResult:
             raise ConfigError(
                 f"id: {checks.shown(case['id'])} is not the name of the file, {checks.shown(file.name)}"
             )
-        if kind in LATER:
-            return CaseResult(id=file.stem, kind=kind, outcome="skipped", reasons=(f"kind {kind}",))
-        checks.one_of("kind", kind, (*KINDS, *LATER))
-        reasons = KINDS[kind]({key: value for key, value in case.items() if key not in COMMON})
+        checks.one_of("kind", kind, tuple(KINDS))
+        own = {key: value for key, value in case.items() if key not in COMMON}
+        reasons = KINDS[kind](own)
+        stepwise = fast_needs(own) if kind == "engine" else None
     except ServingError as error:
         reasons = [str(error)]
     except ArithmeticError as error:
         reasons = [f"numbers too large or too small to compute with ({error})"]
     outcome = "failed" if reasons else "passed"
-    return CaseResult(id=file.stem, kind=kind, outcome=outcome, reasons=tuple(reasons))
+    return CaseResult(id=file.stem, kind=kind, outcome=outcome, reasons=tuple(reasons), stepwise=stepwise)
 
 
 def _read(file: Path) -> dict[str, Any]:

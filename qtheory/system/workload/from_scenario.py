@@ -16,8 +16,11 @@ from .arrivals import Arrivals, OpenArrivals
 from .lengths import LawLengths, Lengths, PairLengths
 from .loops import ClosedLoop, Replay
 from .parse import parse_arrivals
+from .prefixes import SharedPrefix
 from .profiles import Profile, find_profile
 from .readers import TICKS, read_length_laws, read_lengths, read_requests
+from .structure import Structure
+from .structure_parse import parse_conversations, parse_prefixes, parse_tenants
 from .workload import Workload
 
 if TYPE_CHECKING:
@@ -88,7 +91,25 @@ def workload_of(scenario: Scenario) -> Workload:
         slo=_slo(scenario, profile),
         duration_s=duration_s,
         n_requests=scenario.requests,
+        structure=_structure(scenario, profile),
     )
+
+
+def _structure(scenario: Scenario, profile: Profile | None) -> Structure:
+    """What is given; prefixes of a profile go with its prompts, so not with lengths of another source."""
+    talks, tenants = scenario.conversations, scenario.tenants
+    own_prompts = scenario.prompt is not None or scenario.lengths is not None
+    usual = () if profile is None or own_prompts else profile.prefixes
+    prefixes = usual if scenario.prefix is None else _prefixes(scenario.prefix)
+    return Structure(
+        prefixes=prefixes,
+        conversations=None if talks is None else parse_conversations(talks),
+        tenants=() if tenants is None else parse_tenants(tenants),
+    )
+
+
+def _prefixes(text: str) -> tuple[SharedPrefix, ...]:
+    return () if text == "none" else parse_prefixes(text)
 
 
 def _replay(scenario: Scenario, slo: Slo) -> Workload:
@@ -97,6 +118,7 @@ def _replay(scenario: Scenario, slo: Slo) -> Workload:
         "prompt": scenario.prompt,
         "output": scenario.output,
         "correlation": scenario.correlation,
+        "conversations": scenario.conversations,
         "arrivals": None if scenario.arrivals == "poisson" else scenario.arrivals,
     }
     for name, value in ours.items():
@@ -113,6 +135,7 @@ def _replay(scenario: Scenario, slo: Slo) -> Workload:
         duration_s=scenario.duration_s,
         n_requests=scenario.requests,
         trace=requests,
+        structure=_structure(scenario, None),
     )
     return workload if scenario.rate_rps is None else workload.at_rate(scenario.rate_rps)
 

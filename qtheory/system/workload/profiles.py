@@ -16,6 +16,9 @@ from qtheory.system.slo import Slo
 from qtheory.system.specfile import packaged_table
 
 from .lengths import LawLengths, Lengths, PairLengths
+from .prefixes import SharedPrefix
+from .structure import Structure
+from .structure_parse import parse_prefixes
 from .workload import Workload
 
 __all__ = ["DEFAULT_PROFILE", "Profile", "find_profile", "profile_names"]
@@ -42,6 +45,8 @@ class Profile:
         Rate where none is given, requests per second, > 0.
     source : mapping of str to str
         Where each value is from, by its name.
+    prefixes : tuple of SharedPrefix
+        What its prompts begin with (default: nothing that others begin with, too).
 
     Raises
     ------
@@ -61,6 +66,7 @@ class Profile:
     slo: Slo
     rate_rps: float
     source: Mapping[str, str]
+    prefixes: tuple[SharedPrefix, ...] = ()
 
     def __post_init__(self) -> None:
         checks.positive(rate_rps=self.rate_rps)
@@ -74,6 +80,7 @@ class Profile:
             slo=self.slo,
             duration_s=duration_s,
             n_requests=n_requests,
+            structure=Structure(prefixes=self.prefixes),
         )
 
 
@@ -136,6 +143,7 @@ def _profile(name: str) -> Profile:
         slo=Slo(ttft_s=values["ttft_s"], tpot_s=values["tpot_s"]),
         rate_rps=values["rate_rps"],
         source=values["source"],
+        prefixes=parse_prefixes(values["prefix"]) if "prefix" in values else (),
     )
 
 

@@ -15,10 +15,12 @@ from qtheory.basics.checks import shown
 from qtheory.basics.errors import ConfigError
 
 from .block_hashes import BlockHashes
+from .text_runs import TextRuns
 
 __all__ = ["Request", "Requests"]
 
-_FLOATS = ("arrival_s", "predicted_output_tokens", "ttft_slo_s")
+_FLOATS = ("arrival_s", "predicted_output_tokens", "ttft_slo_s", "tpot_slo_s", "think_s")
+_TEXTS = {"block_hashes": BlockHashes, "text_runs": TextRuns}
 _MOST_TOKENS = 10**9
 _RANGES: dict[str, tuple[float, float]] = {
     "arrival_s": (0.0, sys.float_info.max),
@@ -27,6 +29,9 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_output_tokens": (1, _MOST_TOKENS),
     "predicted_output_tokens": (0.0, _MOST_TOKENS),
     "ttft_slo_s": (0.0, math.inf),
+    "tpot_slo_s": (0.0, math.inf),
+    "after": (-1, math.inf),
+    "think_s": (0.0, 1e9),
 }
 
 Floats = NDArray[np.float64]
@@ -85,8 +90,18 @@ class Requests:
         Tenant number (default 0).
     ttft_slo_s : array of float, optional
         First-token limit used by deadline schedulers, seconds after arrival, >= 0 (default: infinite).
+    tpot_slo_s : array of float, optional
+        Limit on the time per output token of requests that have their own, seconds, >= 0 (infinite: none).
+        Where it is given, it and ``ttft_slo_s`` decide which requests are good.
     block_hashes : BlockHashes, optional
         Which prompts begin alike, where a trace says so (default: unknown).
+    text_runs : TextRuns, optional
+        What prompts and outputs have in common (default: nothing is known beyond ``block_hashes``).
+    after : array of int, optional
+        Row, above, of the request whose end this one waits for; -1: it waits for none (default). It is then
+        sent ``think_s`` after that end, but not before ``arrival_s``.
+    think_s : array of float, optional
+        Seconds, 0 .. 1e9 (default 0).
 
     Raises
     ------
@@ -109,7 +124,11 @@ class Requests:
     priority: Ints | None = None
     client: Ints | None = None
     ttft_slo_s: Floats | None = None
+    tpot_slo_s: Floats | None = None
     block_hashes: BlockHashes | None = None
+    text_runs: TextRuns | None = None
+    after: Ints | None = None
+    think_s: Floats | None = None
 
     def __post_init__(self) -> None:
         n = len(_array("arrival_s", self.arrival_s))
@@ -117,11 +136,8 @@ class Requests:
             column = getattr(self, field.name)
             if column is None and field.default is None:
                 continue
-            if field.name == "block_hashes":
-                if not isinstance(column, BlockHashes):
-                    raise ConfigError(f"block_hashes: {shown(column)} is not a BlockHashes")
-                if len(column) != n:
-                    raise ConfigError(f"{field.name}: of {len(column)} requests, but there are {n} arrivals")
+            if field.name in _TEXTS:
+                _check_texts(field.name, column, n)
                 continue
             array = _floats(field.name, column) if field.name in _FLOATS else _ints(field.name, column)
             if array.shape != (n,):
@@ -131,6 +147,9 @@ class Requests:
         if np.any(np.diff(self.arrival_s) < 0):
             row = int(np.argmax(np.diff(self.arrival_s) < 0)) + 1
             raise ConfigError(f"arrival_s: row {row} is earlier than the row before it; sort by time")
+        if self.after is not None and np.any(self.after >= np.arange(n)):
+            row = int(np.argmax(self.after >= np.arange(n)))
+            raise ConfigError(f"after: {self.after[row]} in row {row} must be a row above")
 
     def __len__(self) -> int:
         return len(self.arrival_s)
@@ -156,6 +175,13 @@ class Requests:
 
     def __iter__(self) -> Iterator[Request]:
         return (self.row(index) for index in range(len(self)))
+
+
+def _check_texts(name: str, column: object, n: int) -> None:
+    if not isinstance(column, BlockHashes | TextRuns) or type(column) is not _TEXTS[name]:
+        raise ConfigError(f"{name}: {shown(column)} is not a {_TEXTS[name].__name__}")
+    if len(column) != n:
+        raise ConfigError(f"{name}: of {len(column)} requests, but there are {n} arrivals")
 
 
 def _array(name: str, column: object) -> NDArray[Any]:

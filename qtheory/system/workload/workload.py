@@ -15,13 +15,15 @@ from qtheory.system.slo import Slo
 
 from ._limits import check_span
 from .arrivals import Arrivals, OpenArrivals, PoissonArrivals
+from .conversations import Turns
 from .lengths import Lengths, PairLengths
 from .loops import ClosedLoop, Replay
 from .request import Requests
+from .structure import Structure
 
 __all__ = ["Workload"]
 
-_POISSON, _NO_LIMITS = PoissonArrivals(), Slo()
+_POISSON, _NO_LIMITS, _PLAIN = PoissonArrivals(), Slo(), Structure()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,9 @@ class Workload:
         This many requests, >= 1. At most one of the two; a replay without either is the whole trace.
     trace : Requests, optional
         What a `Replay` replays, and only that.
+    structure : Structure
+        Prefixes, conversations and tenants (default: none). With conversations, which need open arrivals, the
+        rate is that of all requests; ``duration_s`` is the time in which conversations begin.
 
     Raises
     ------
@@ -72,6 +77,7 @@ class Workload:
     duration_s: float | None = None
     n_requests: int | None = None
     trace: Requests | None = None
+    structure: Structure = _PLAIN
 
     def __post_init__(self) -> None:
         numbers = {"rate_rps": self.rate_rps, "duration_s": self.duration_s}
@@ -90,6 +96,10 @@ class Workload:
             raise ConfigError("trace: needed with replay arrivals, and only there")
         if self.trace is not None and not len(self.trace):
             raise ConfigError("trace: holds no request")
+        if self.structure.conversations and not isinstance(self.arrivals, OpenArrivals):
+            raise ConfigError(
+                f"conversations: begin at open arrivals, such as poisson, not at {self.arrivals} arrivals"
+            )
         self._check_spans()
 
     def _check_spans(self) -> None:
@@ -161,29 +171,46 @@ class Workload:
         """Requests to be served; equal seeds give equal bytes.
 
         Arrivals and lengths come from streams of their own: at another rate the same requests come closer
-        together or further apart. A closed loop gives all arrivals at 0; a replay draws nothing.
+        together or further apart. A closed loop gives all arrivals at 0; a replay draws only
+        what `structure` adds.
 
         Parameters
         ----------
         rng : numpy.random.Generator
             Its children are used, spawned here; so a second call gives another sample.
         """
+        arrivals_rng, lengths_rng, structure_rng = rng.spawn(3)
         if self.trace is not None:
-            return self._replayed(self.trace)
-        arrivals_rng, lengths_rng = rng.spawn(2)
+            return self._with_limits(self._dressed(self._replayed(self.trace), None, structure_rng))
         if self.n_requests is None and self.duration_s is None:
             raise ConfigError(
                 f"duration_s, n_requests: workload {checks.shown(self.name)} needs one of the two"
             )
-        if isinstance(self.arrivals, OpenArrivals):
-            arrival_s = self.arrivals.arrival_times(
-                arrivals_rng, self.offered_rps, n=self.n_requests, duration_s=self.duration_s
-            )
-        else:
-            arrival_s = np.zeros(self.n_requests or 0)
+        turns_rng, dress_rng = structure_rng.spawn(2)
+        arrival_s, turns = self._arrivals(arrivals_rng, turns_rng)
         prompts, outputs = self.lengths.sample(lengths_rng, len(arrival_s))
         requests = Requests(arrival_s=arrival_s, prompt_tokens=prompts, output_tokens=outputs)
-        return self._with_limits(requests)
+        return self._with_limits(self._dressed(requests, turns, dress_rng))
+
+    def _arrivals(
+        self, rng: np.random.Generator, turns_rng: np.random.Generator
+    ) -> tuple[NDArray[np.float64], Turns | None]:
+        """When requests arrive, at the beginning of their conversations if there are any."""
+        n, duration_s, talks = self.n_requests, self.duration_s, self.structure.conversations
+        if not isinstance(self.arrivals, OpenArrivals):
+            return np.zeros(n or 0), None
+        if talks is None:
+            return self.arrivals.arrival_times(rng, self.offered_rps, n=n, duration_s=duration_s), None
+        turns = None if n is None else talks.draw(turns_rng, n)
+        n_sessions = None if turns is None else len(turns.firsts)
+        begin_s = self.arrivals.arrival_times(
+            rng, self.offered_rps / talks.mean_turns, n=n_sessions, duration_s=duration_s
+        )
+        turns = turns or talks.draw(turns_rng, n_sessions=len(begin_s))
+        return begin_s[turns.session], turns
+
+    def _dressed(self, requests: Requests, turns: Turns | None, rng: np.random.Generator) -> Requests:
+        return self.structure.dress(requests, turns, rng, self.slo) if self.structure else requests
 
     def _replay_times(self, trace: Requests) -> NDArray[np.float64]:
         """Moments (n,) of the part of the trace that is replayed, seconds after its first request."""
@@ -203,7 +230,7 @@ class Workload:
         kept: dict[str, Any] = {
             name: column if column is None else column[: len(arrival_s)] for name, column in columns.items()
         }
-        return self._with_limits(Requests(**(kept | {"arrival_s": arrival_s})))
+        return Requests(**(kept | {"arrival_s": arrival_s}))
 
     def _with_limits(self, requests: Requests) -> Requests:
         """First-token limits for deadline schedulers, where the trace has none of its own."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qtheory.basics.errors import ConfigError
-from qtheory.system.metrics import good, percentile, tpot_s, weighted_percentile
+from qtheory.system.metrics import good, percentile, tpot_s, weighted_percentiles
 from qtheory.system.slo import Slo
 
 SAMPLES = st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(0, 5)), min_size=1, max_size=30).filter(
@@ -19,14 +19,14 @@ SAMPLES = st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(0, 5)), min_size=
 
 
 @given(SAMPLES, st.floats(0, 100))
-def test_a_weighted_percentile_is_that_of_the_repeated_sample(
+def test_weighted_percentiles_are_those_of_the_repeated_sample(
     rows: list[tuple[float, int]], q: float
 ) -> None:
     values, counts = (np.array(column) for column in zip(*rows, strict=True))
     repeated = np.repeat(values, counts)
     scale = np.abs(repeated).max()  # of rounding in the interpolation
-    assert weighted_percentile(values, counts, q) == pytest.approx(
-        float(np.percentile(repeated, q)), rel=1e-9, abs=1e-12 * scale
+    assert weighted_percentiles(values, counts, [q, 50]) == pytest.approx(
+        np.percentile(repeated, [q, 50]).tolist(), rel=1e-9, abs=1e-12 * scale
     )
 
 
@@ -41,8 +41,8 @@ def test_a_percentile_lies_within_the_sample_and_rises(values: list[float], q: f
 
 def test_a_sample_without_values_has_no_percentile() -> None:
     assert percentile([], 50) is None
-    assert weighted_percentile([], [], 50) is None
-    assert weighted_percentile([1.0, 2.0], [0, 0], 50) is None
+    assert weighted_percentiles([], [], [50]) is None
+    assert weighted_percentiles([1.0, 2.0], [0, 0], [50]) is None
 
 
 @pytest.mark.parametrize("q", [-0.1, 100.1, math.nan])
@@ -50,14 +50,14 @@ def test_a_level_that_is_no_percentage_is_refused(q: float) -> None:
     with pytest.raises(ConfigError, match=r"^q: "):
         percentile([1.0], q)
     with pytest.raises(ConfigError, match=r"^q: "):
-        weighted_percentile([1.0], [1], q)
+        weighted_percentiles([1.0], [1], [50, q])
 
 
 def test_weights_must_fit_the_values() -> None:
     with pytest.raises(ConfigError, match=r"^counts: shape \(1,\), but values have shape \(2,\)"):
-        weighted_percentile([1.0, 2.0], [1], 50)
+        weighted_percentiles([1.0, 2.0], [1], [50])
     with pytest.raises(ConfigError, match=r"^counts: -1 must be >= 0"):
-        weighted_percentile([1.0, 2.0], [3, -1], 50)
+        weighted_percentiles([1.0, 2.0], [3, -1], [50])
 
 
 def test_time_per_token_counts_the_gaps_and_a_single_token_has_none() -> None:

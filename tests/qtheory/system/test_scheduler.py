@@ -42,6 +42,13 @@ def test_every_word_is_checked_with_the_nearest_spelling(option):
         ("watermark_frac", math.nan),
         ("starvation_limit_s", 0.0),
         ("chunked_prefill", "no"),
+        ("max_skip", 0),
+        ("sharing_tokens", -1),
+        ("max_queue", 0.5),
+        ("prompt_weight", -1.0),
+        ("output_weight", math.inf),
+        ("client_weights", (1.0, 0.0)),
+        ("client_weights", 2.0),
         ("victim", 3),
     ],
 )
@@ -60,5 +67,6 @@ def test_schedulers_of_whole_prompts_are_known():
         "fcfs",
         "static",
         "orca",
+        "vllm-v0",
     ]
     assert SchedulerSpec(name="chunked", chunked_prefill=False).whole_prompts

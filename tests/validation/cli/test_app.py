@@ -59,8 +59,8 @@ def test_no_words_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
          "sched-sim: standard output: cannot be used (No space left on device)\n"),
         (PermissionError(13, "Permission denied", "a.csv"), 2,
          "sched-sim: a.csv: cannot be used (Permission denied)\n"),
-        (KeyboardInterrupt(), 130, "sched-sim: interrupted\n"),
-        (KeyboardInterrupt("interrupted; 3 points"), 130, "sched-sim: interrupted; 3 points\n"),
+        (KeyboardInterrupt(), 130,
+         "sched-sim: interrupted; nothing is kept (with --out FILE finished points are)\n"),
     ],
 )  # fmt: skip
 def test_errors_are_one_line_with_an_exit_code(

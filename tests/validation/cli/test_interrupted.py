@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from validation.cli.app import main
+from validation.cli.interrupted import interrupted
 
 WORDS = "sweep --hardware rtx3050 --schedulers fcfs,chunked,slo --rates 2,5,8,11 --format json --jobs 2"
 Process = subprocess.Popen[str]
@@ -115,6 +116,17 @@ def test_ctrl_c_without_a_file_says_that_nothing_is_kept(
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err == "sched-sim: interrupted; nothing is kept (with --out FILE finished points are)\n"
+
+
+@pytest.mark.parametrize("words", [["--out", "a.csv"], ["--out=a.csv"]])
+def test_an_interrupt_between_points_and_table_says_what_is_kept(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv.partial").write_bytes(b"1\n2\n")
+    said = "interrupted; 2 finished points are kept in a.csv.partial; the same words with --resume go on"
+    assert interrupted(["sweep", *words]).startswith(said)
+    assert interrupted(["info", "a100"]) == "interrupted"
 
 
 def test_force_begins_again_and_resume_goes_on(
