@@ -36,9 +36,13 @@ class Atomic(Law):
     def _above(self) -> Floats:
         return np.asarray(np.minimum(np.concatenate([np.cumsum(self.atoms()[1][::-1])[::-1], [0.0]]), 1.0))
 
+    @cached_property
+    def _mean(self) -> float:
+        return self.moment(1)
+
     @property
     def mean(self) -> float:
-        return self.moment(1)
+        return self._mean
 
     @property
     def var(self) -> float:

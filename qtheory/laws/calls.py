@@ -127,6 +127,11 @@ def _call(name: str, args: list[ast.expr], keywords: list[ast.keyword], shown: s
 def spell(value: object) -> str:
     """Shortest text of a number that reads back the same; of a tuple in brackets; of anything else `str`.
 
+    Parameters
+    ----------
+    value : object
+        As it stands in a call such as ``gamma(mean=1, cv=2)``.
+
     Examples
     --------
     >>> spell(1000.0), spell(0.1), spell((1, 2.5))

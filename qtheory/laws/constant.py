@@ -45,17 +45,21 @@ class Constant(Law):
 
     @property
     def mean(self) -> float:
+        """E[X]."""
         return float(self.value)
 
     @property
     def var(self) -> float:
+        """E[X^2] - E[X]^2."""
         return 0.0
 
     @property
     def support(self) -> tuple[float, float]:
+        """Smallest interval that holds X; the upper end may be infinite."""
         return self.mean, self.mean
 
     def scaled(self, c: float) -> Constant:
+        """Law of ``c`` X, ``c`` > 0."""
         return Constant(value=c * self.value)
 
     def _cdf(self, x: Floats) -> Floats:

@@ -62,7 +62,9 @@ class Discrete(Atomic):
         return np.array(self.values), np.array(self.probs)
 
     def atoms(self) -> tuple[Floats, Floats]:
+        """Values, increasing, and their probabilities."""
         return self._arrays
 
     def scaled(self, c: float) -> Discrete:
+        """Law of ``c`` X, ``c`` > 0."""
         return Discrete(values=[c * value for value in self.values], probs=self.probs)

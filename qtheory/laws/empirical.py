@@ -53,7 +53,9 @@ class Empirical(Atomic):
         return values, counts / len(self.values)
 
     def atoms(self) -> tuple[Floats, Floats]:
+        """Values, increasing, and their probabilities."""
         return self._arrays
 
     def scaled(self, c: float) -> Empirical:
+        """Law of ``c`` X, ``c`` > 0."""
         return Empirical(values=[c * value for value in self.values])

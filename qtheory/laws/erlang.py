@@ -50,4 +50,5 @@ class Erlang(GammaShaped):
         return self.mean / self.k
 
     def scaled(self, c: float) -> Erlang:
+        """Law of ``c`` X, ``c`` > 0."""
         return Erlang(k=self.k, mean=c * self.mean)

@@ -51,6 +51,7 @@ class Exponential(GammaShaped):
         return float(self.mean)
 
     def scaled(self, c: float) -> Exponential:
+        """Law of ``c`` X, ``c`` > 0."""
         return Exponential(mean=c * self.mean)
 
     def _cdf(self, x: Floats) -> Floats:

@@ -51,4 +51,5 @@ class Gamma(GammaShaped):
         return self.mean * self.cv**2
 
     def scaled(self, c: float) -> Gamma:
+        """Law of ``c`` X, ``c`` > 0."""
         return Gamma(mean=c * self.mean, cv=self.cv)

@@ -53,13 +53,16 @@ class Hyperexponential(Law):
 
     @property
     def mean(self) -> float:
+        """E[X]."""
         return math.fsum(p * m for p, m in zip(self.probs, self.means, strict=True))
 
     @property
     def support(self) -> tuple[float, float]:
+        """Smallest interval that holds X; the upper end may be infinite."""
         return 0.0, math.inf
 
     def scaled(self, c: float) -> Hyperexponential:
+        """Law of ``c`` X, ``c`` > 0."""
         return Hyperexponential(probs=self.probs, means=[c * m for m in self.means])
 
     def _cdf(self, x: Floats) -> Floats:

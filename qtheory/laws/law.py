@@ -241,7 +241,19 @@ def _panels(law: Law) -> Panels:
 
 
 def far_end(law: Law) -> float:
-    """A point beyond which the law holds less than 1e-18."""
+    """A point beyond which the law holds less than 1e-18.
+
+    Parameters
+    ----------
+    law : Law
+        With a tail that falls to zero.
+
+    Examples
+    --------
+    >>> from qtheory.laws import Exponential
+    >>> far_end(Exponential(mean=1.0)) > 41.4  # -ln 1e-18
+    True
+    """
     high = law.ppf(0.5)
     while law.sf(high) > 1e-18:
         high *= 2.0
@@ -249,7 +261,18 @@ def far_end(law: Law) -> float:
 
 
 def scv_of(mean: float, var: float) -> float:
-    """Squared coefficient of variation of a mean and a variance; 0 / 0 is 0."""
+    """Squared coefficient of variation of a mean and a variance; 0 / 0 is 0.
+
+    Parameters
+    ----------
+    mean, var : float
+        Of one law.
+
+    Examples
+    --------
+    >>> scv_of(2.0, 1.0), scv_of(0.0, 0.0)
+    (0.25, 0.0)
+    """
     return var / mean**2 if var else 0.0
 
 

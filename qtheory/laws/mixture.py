@@ -59,18 +59,22 @@ class Mixture(Law):
 
     @property
     def mean(self) -> float:
+        """E[X]."""
         return math.fsum(w * law.mean for w, law in self._parts())
 
     @property
     def var(self) -> float:
+        """E[X^2] - E[X]^2."""
         return math.fsum(w * (law.var + (law.mean - self.mean) ** 2) for w, law in self._parts())
 
     @property
     def support(self) -> tuple[float, float]:
+        """Smallest interval that holds X; the upper end may be infinite."""
         ends = [law.support for _, law in self._parts()]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     def scaled(self, c: float) -> Mixture:
+        """Law of ``c`` X, ``c`` > 0."""
         return Mixture(laws=[law.scaled(c) for law in self.laws], weights=self.weights)
 
     def _cdf(self, x: Floats) -> Floats:

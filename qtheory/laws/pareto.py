@@ -71,6 +71,7 @@ class Pareto(Law):
 
     @property
     def mean(self) -> float:
+        """E[X]."""
         return self.moment(1)
 
     @property
@@ -80,9 +81,11 @@ class Pareto(Law):
 
     @property
     def support(self) -> tuple[float, float]:
+        """Smallest interval that holds X; the upper end may be infinite."""
         return float(self.low), math.inf if self.high is None else float(self.high)
 
     def scaled(self, c: float) -> Pareto:
+        """Law of ``c`` X, ``c`` > 0."""
         return Pareto(alpha=self.alpha, low=c * self.low, high=None if self.high is None else c * self.high)
 
     def _cdf(self, x: Floats) -> Floats:

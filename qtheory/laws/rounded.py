@@ -98,15 +98,18 @@ class Rounded(Atomic):
 
     @property
     def support(self) -> tuple[float, float]:
+        """Smallest interval that holds X; the upper end may be infinite."""
         low, high = self.law.support
         limit = math.inf if self.high is None else float(self.high)
         bottom = min(max(math.floor(low + 0.5), self.low), limit)
         return float(bottom), limit if math.isinf(high) else min(max(math.floor(high + 0.5), bottom), limit)
 
     def atoms(self) -> tuple[Floats, Floats]:
+        """Values, increasing, and their probabilities."""
         return self._arrays
 
     def scaled(self, c: float) -> Discrete:
+        """Law of ``c`` X, ``c`` > 0."""
         values, probs = self.atoms()
         return Discrete(values=tuple((c * values).tolist()), probs=tuple(probs.tolist()))
 

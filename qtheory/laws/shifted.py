@@ -53,18 +53,22 @@ class Shifted(Law):
 
     @property
     def mean(self) -> float:
+        """E[X]."""
         return self.shift + self.law.mean
 
     @property
     def var(self) -> float:
+        """E[X^2] - E[X]^2."""
         return self.law.var
 
     @property
     def support(self) -> tuple[float, float]:
+        """Smallest interval that holds X; the upper end may be infinite."""
         low, high = self.law.support
         return low + self.shift, high + self.shift
 
     def scaled(self, c: float) -> Shifted:
+        """Law of ``c`` X, ``c`` > 0."""
         return Shifted(law=self.law.scaled(c), shift=c * self.shift)
 
     def _cdf(self, x: Floats) -> Floats:

@@ -81,14 +81,17 @@ class Truncated(Law):
 
     @property
     def mean(self) -> float:
+        """E[X]."""
         return self.moment(1)
 
     @property
     def support(self) -> tuple[float, float]:
+        """Smallest interval that holds X; the upper end may be infinite."""
         low, high = self.law.support
         return max(low, float(self.low)), min(high, self._ends[1])
 
     def scaled(self, c: float) -> Truncated:
+        """Law of ``c`` X, ``c`` > 0."""
         return Truncated(
             law=self.law.scaled(c), low=c * self.low, high=None if self.high is None else c * self.high
         )

@@ -50,17 +50,21 @@ class Uniform(Law):
 
     @property
     def mean(self) -> float:
+        """E[X]."""
         return 0.5 * (self.low + self.high)
 
     @property
     def var(self) -> float:
+        """E[X^2] - E[X]^2."""
         return (self.high - self.low) ** 2 / 12.0
 
     @property
     def support(self) -> tuple[float, float]:
+        """Smallest interval that holds X; the upper end may be infinite."""
         return float(self.low), float(self.high)
 
     def scaled(self, c: float) -> Uniform:
+        """Law of ``c`` X, ``c`` > 0."""
         return Uniform(low=c * self.low, high=c * self.high)
 
     def _cdf(self, x: Floats) -> Floats:

@@ -56,21 +56,26 @@ class Weibull(Law):
 
     @property
     def mean(self) -> float:
+        """E[X]."""
         return self.moment(1)
 
     @property
     def var(self) -> float:
+        """E[X^2] - E[X]^2."""
         return self.scv * self.mean**2
 
     @property
     def scv(self) -> float:
+        """Squared coefficient of variation, variance / mean^2."""
         return float(np.expm1(gammaln(1.0 + 2.0 / self.shape) - 2.0 * gammaln(1.0 + 1.0 / self.shape)))
 
     @property
     def support(self) -> tuple[float, float]:
+        """Smallest interval that holds X; the upper end may be infinite."""
         return 0.0, math.inf
 
     def scaled(self, c: float) -> Weibull:
+        """Law of ``c`` X, ``c`` > 0."""
         return Weibull(shape=self.shape, scale=c * self.scale)
 
     def _cdf(self, x: Floats) -> Floats:

@@ -11,10 +11,17 @@ from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 
 from .markov import stationary
 
-__all__ = ["QuasiBirthDeath", "cyclic_reduction", "logarithmic_reduction", "perron_root"]
+__all__ = [
+    "QuasiBirthDeath",
+    "cyclic_reduction",
+    "logarithmic_reduction",
+    "perron_root",
+    "time_until_exit",
+]
 
 Floats = NDArray[np.float64]
 
+_FEW_STATES = 120  # above, a plain solution is tried first: all that enters must come out again
 _MAX_STEPS = 64  # levels looked ahead double in every step
 
 
@@ -32,6 +39,55 @@ def perron_root(matrix: Floats) -> float:
     0.5
     """
     return float(np.max(np.linalg.eigvals(matrix).real))
+
+
+def time_until_exit(start: Floats, moves: Floats, exits: Floats) -> Floats:
+    """Expected time in each state before an exit, without a subtraction: exact where exits are very rare.
+
+    The solution x of x (diag(total rates) - moves) = start, by elimination of the states from the last.
+
+    Parameters
+    ----------
+    start : array (k, m)
+        Rows of starting weights, >= 0.
+    moves : array (m, m)
+        Rates between states, >= 0; the diagonal is not looked at.
+    exits : array (m,)
+        Rates out of all states, >= 0.
+
+    Raises
+    ------
+    ConvergenceError
+        If there is no way out.
+
+    Examples
+    --------
+    >>> moves = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> time_until_exit(np.array([[1.0, 0.0]]), moves, np.array([0.0, 1e-20])).tolist()
+    [[1e+20, 1e+20]]
+    """
+    between, leave, found = moves.astype(float), exits.astype(float), start.astype(float)
+    if len(leave) > _FEW_STATES:
+        np.fill_diagonal(between, 0.0)
+        whole = np.diag(between.sum(axis=1) + leave) - between
+        quick = np.asarray(np.linalg.solve(whole.T, found.T).T, dtype=float)
+        if (
+            np.min(quick) >= -1e-14 * np.max(quick)
+            and abs(quick.sum(axis=0) @ leave / found.sum() - 1) < 1e-9
+        ):
+            return np.asarray(np.maximum(quick, 0.0), dtype=float)
+    total = np.empty(len(leave))
+    for k in range(len(leave) - 1, -1, -1):
+        total[k] = between[k, :k].sum() + leave[k]
+        if not total[k] > 0:
+            raise ConvergenceError("time until exit: some states have no way out")
+        share = between[:k, k] / total[k]
+        leave[:k] += share * leave[k]
+        between[:k, :k] += np.outer(share, between[k, :k])
+        found[:, :k] += np.outer(found[:, k] / total[k], between[k, :k])
+    for k in range(len(leave)):
+        found[:, k] = (found[:, k] + found[:, :k] @ between[:k, k]) / total[k]
+    return found
 
 
 def logarithmic_reduction(up: Floats, local: Floats, down: Floats, *, tol: float = 1e-15) -> Floats:
@@ -191,4 +247,7 @@ class QuasiBirthDeath:
     def rate_matrix(self) -> Floats:
         """Matrix R: expected time in the phases one level up, per unit of time in those of this level."""
         inner = -(self.local + self.up @ self.first_passage())
-        return np.asarray(np.linalg.solve(inner.T, self.up.T).T, dtype=float)
+        rate = np.linalg.solve(inner.T, self.up.T).T
+        if np.min(rate) < -1e-9 * np.max(rate):
+            raise ConvergenceError(f"the rate matrix came out with {np.min(rate):.3g}; it cannot be negative")
+        return np.asarray(np.maximum(rate, 0.0), dtype=float)  # rounding at light loads

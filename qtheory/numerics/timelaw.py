@@ -199,6 +199,8 @@ class ExponentialSum:
         levels = np.asarray(q, dtype=float)
         if not np.all((levels > 0) & (levels < 1)):
             raise ConfigError(f"q: {levels} must lie strictly between 0 and 1")
+        if self.prob_positive <= 0:
+            return np.zeros(levels.shape)
         return np.maximum(np.log(self.prob_positive / (1 - levels)) / slowest, 0.0)
 
 

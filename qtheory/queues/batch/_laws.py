@@ -28,6 +28,7 @@ __all__ = ["batch_laws"]
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 Lst = Callable[[Complexes], Complexes]
+Tail = Callable[[Floats], Floats]
 Variance = Callable[[], float]
 
 _POINTS = 12
@@ -41,37 +42,44 @@ def batch_laws(
 ) -> tuple[float, TimeLaw, TimeLaw | None]:
     """P(W > 0) and the laws of wait and response; that of the response not where it would take minutes."""
     prob_wait = 1.0 - float(starts.ended @ launch.at_once) / starts.mean_batch
-    scale_s = mean_wait_s / max(prob_wait, 1e-300)
+    if all(isinstance(law, Constant) for law in starts.laws):
+        tails = _constant_tails(starts, launch, mean_wait_s, mean_response_s)
+        scale_s = mean_wait_s / max(prob_wait, 1e-300), mean_response_s
+        wait, response = (
+            TailLaw(tail=tail, mean_s=mean_s, variance_s2=variance, scale_s=scale)
+            for (tail, variance), mean_s, scale in zip(
+                tails, (mean_wait_s, mean_response_s), scale_s, strict=True
+            )
+        )
+        return prob_wait, wait, response
     found = TransformBatchLaws(starts, launch)
-    wait_radius = _radius(starts, launch, mean_wait_s)
-    response_radius = _radius(starts, launch, mean_response_s)
-    if not all(isinstance(law, Constant) for law in starts.laws):
-        wait = _inverted(found.wait_lst, mean_wait_s, prob_wait, known_waits(starts, launch))
-        late = _inverted(found.response_lst, mean_response_s, 1.0, known_responses(starts, launch))
-        is_finite = math.isfinite(starts.square_left)
-        tol = 2e-11 if launch.is_at_once and all(isinstance(law, _SMOOTH) for law in starts.laws) else 1e-9
-        wait = replace(wait, radius=wait_radius, is_finite=is_finite, tol=tol)
-        late = replace(late, radius=response_radius, is_finite=is_finite, tol=tol)
-        return prob_wait, wait, late if found.entries <= _MOST_ENTRIES else None
+    smooth = launch.is_at_once and all(isinstance(law, _SMOOTH) for law in starts.laws)
+    is_finite, tol = math.isfinite(starts.square_left), 2e-11 if smooth else 1e-9
+    waiting = _inverted(found.wait_lst, mean_wait_s, prob_wait, known_waits(starts, launch))
+    radius = _radius(starts, launch, mean_wait_s)
+    waiting = replace(waiting, radius=radius, is_finite=is_finite, tol=tol)
+    if found.entries > _MOST_ENTRIES:
+        return prob_wait, waiting, None
+    late = _inverted(found.response_lst, mean_response_s, 1.0, known_responses(starts, launch))
+    radius = _radius(starts, launch, mean_response_s)
+    return prob_wait, waiting, replace(late, radius=radius, is_finite=is_finite, tol=tol)
+
+
+def _constant_tails(
+    starts: ServiceStarts, launch: Launch, mean_wait_s: float, mean_response_s: float
+) -> tuple[tuple[Tail, Variance], tuple[Tail, Variance]]:
+    """Tails and variances of wait and response for constant service times, without inversion."""
     if launch.least == 1:
         exact = ConstantBatchLaws(starts)
-        wait_tail, response_tail = exact.wait_tail, exact.response_tail
-        wait_var: Variance = lambda: exact.wait_var_s2  # noqa: E731
-        response_var: Variance = lambda: exact.response_var_s2  # noqa: E731
-    else:
-        held = ConstantLaunchLaws(starts, launch)
-        wait_tail, response_tail = held.wait_tail, held.response_tail
-        wait_var = partial(_variance, found.wait_lst, mean_wait_s, wait_radius)
-        response_var = partial(_variance, found.response_lst, mean_response_s, response_radius)
+        return (exact.wait_tail, lambda: exact.wait_var_s2), (
+            exact.response_tail,
+            lambda: exact.response_var_s2,
+        )
+    held, found = ConstantLaunchLaws(starts, launch), TransformBatchLaws(starts, launch)
+    radius = _radius(starts, launch, mean_wait_s), _radius(starts, launch, mean_response_s)
     return (
-        prob_wait,
-        TailLaw(tail=wait_tail, mean_s=mean_wait_s, variance_s2=wait_var, scale_s=scale_s),
-        TailLaw(
-            tail=response_tail,
-            mean_s=mean_response_s,
-            variance_s2=response_var,
-            scale_s=mean_response_s,
-        ),
+        (held.wait_tail, partial(_variance, found.wait_lst, mean_wait_s, radius[0])),
+        (held.response_tail, partial(_variance, found.response_lst, mean_response_s, radius[1])),
     )
 
 

@@ -16,7 +16,7 @@ from qtheory.laws.map_process import MarkovianArrivals
 from qtheory.laws.phase_type import PhaseType
 from qtheory.numerics.clock import ClockedLaw, count_alive, then_phase_type
 from qtheory.numerics.markov import stationary
-from qtheory.numerics.qbd import QuasiBirthDeath, perron_root
+from qtheory.numerics.qbd import QuasiBirthDeath, perron_root, time_until_exit
 from qtheory.queues.result import QueueResult
 
 from ._common import check_little, require_stable
@@ -154,9 +154,8 @@ class _Solution:
         for n in range(c):
             inner = np.kron(d0, np.eye(levels.size(n))) + np.kron(same, levels.inner(n)) + entered
             rise = np.kron(d1, levels.join(n))
-            leave = inner - np.diag(np.diag(inner))  # the diagonal follows without a subtraction
-            leave = np.diag(leave.sum(axis=1) + rise.sum(axis=1)) - leave
-            step = np.linalg.solve(leave.T, np.kron(same, levels.done(n + 1)).T).T
+            done = np.asarray(np.kron(same, levels.done(n + 1)), dtype=float)
+            step = time_until_exit(done, inner, rise.sum(axis=1))
             lower.append(step)
             entered = step @ rise
         at = stationary(np.maximum(local - np.diag(np.diag(local)) + entered + r @ down, 0.0))
@@ -179,7 +178,7 @@ class _Solution:
     def result(self) -> MapPhResult:
         """All that the levels say."""
         c, lam, r = self.levels.n_servers, self.process.rate_rps, self.rate_matrix
-        above = np.asarray(np.linalg.inv(np.eye(len(r)) - r), dtype=float)
+        above = np.maximum(np.linalg.inv(np.eye(len(r)) - r), 0.0)  # a sum of powers of r
         masses = np.array([p.sum() for p in self.below])
         upper = float((self.at @ above).sum())
         queue = float((self.at @ above @ above @ r).sum())

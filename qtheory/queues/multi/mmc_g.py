@@ -138,7 +138,7 @@ class MMcG:
             end *= 2.0
 
     def _edges(self, end: float) -> Floats:
-        """Panels up to ``end``, cut where the law of the patience jumps and finer behind the cuts."""
+        """Panels up to ``end``, cut where the law of the patience jumps and finer around the cuts."""
         full = self.n_servers * self.service_rate_rps
         law = self.patience
         cuts = [x for x in law.support if math.isfinite(x)]
@@ -147,9 +147,10 @@ class MMcG:
         elif isinstance(law, Discrete | Empirical):
             cuts = list(law.atoms()[0][:2000])
         starts = [0.0, *[x for x in cuts if 0 < x < end]]
-        fine = [x + np.geomspace(1e-2 / full, end, _PANELS // 2) for x in starts[:_FINE_CUTS]]
+        steps = np.geomspace(1e-2 / full, end, _PANELS // 2)
+        fine = [x + np.append(steps, -steps) for x in starts[:_FINE_CUTS]]
         edges = np.unique(np.concatenate([np.linspace(0.0, end, _PANELS // 2 + 1), starts, *fine]))
-        return edges[edges <= end]
+        return edges[(edges >= 0) & (edges <= end)]
 
     def _laws(self, offered: PanelDensity, all_busy: float, served_frac: float) -> tuple[TailLaw, TailLaw]:
         """The wait of all, and of those who are served."""

@@ -15,6 +15,7 @@ from qtheory.queues.priority import PriorityResult
 
 from ._common import require_stable
 from .erlang import erlang_c
+from .mmc import MMc
 
 __all__ = ["MMcPriority"]
 
@@ -81,6 +82,7 @@ class MMcPriority:
         waits = [self._wait(k, prob_wait, response=False) for k in range(len(self.rate_rps))]
         responses = [self._wait(k, prob_wait, response=True) for k in range(len(self.rate_rps))]
         mean_wait_s = prob_wait / (c * mu - total)
+        together = MMc(rate_rps=total, service_rate_rps=mu, n_servers=c).solve()  # the order does not count
         return PriorityResult(
             exactness="exact",
             route="Erlang C and busy periods of the classes above",
@@ -90,6 +92,8 @@ class MMcPriority:
             mean_number=total * (mean_wait_s + 1.0 / mu),
             mean_queue=total * mean_wait_s,
             prob_wait=prob_wait,
+            prob_empty=together.prob_empty,
+            number_pmf=together.number_pmf,
             mean_wait_s_by_class=tuple(wait.mean_s for wait in waits),
             mean_response_s_by_class=tuple(response.mean_s for response in responses),
             wait_by_class=tuple(waits),

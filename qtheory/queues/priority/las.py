@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from qtheory.basics import checks
 from qtheory.laws.law import Law
-from qtheory.numerics.timelaw import TransformLaw
+from qtheory.numerics.timelaw import ShiftedLaw
 from qtheory.queues.single.excess import require_law
 
 from ._size_laws import law_given_size
@@ -71,7 +71,7 @@ class LAS:
         """Mean response of a customer of this size, seconds."""
         return given_size(self.rate_rps, self.service, size_s, self._moments)[0]
 
-    def response_given_size(self, size_s: float) -> TransformLaw:
+    def response_given_size(self, size_s: float) -> ShiftedLaw:
         """Law of the response of a customer of this size, by inversion."""
         moments = self.mean_response_given_size_s(size_s), self.var_response_given_size_s2(size_s)
         return law_given_size(self, "las", size_s, moments)

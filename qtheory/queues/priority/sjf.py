@@ -12,7 +12,7 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.laws.discrete import Discrete
 from qtheory.laws.law import Law
-from qtheory.numerics.timelaw import TransformLaw
+from qtheory.numerics.timelaw import ShiftedLaw
 from qtheory.queues.single.excess import require_law
 
 from ._size_laws import law_given_size
@@ -96,7 +96,7 @@ class SJF:
         """Mean response of a customer of this size, seconds."""
         return self.mean_wait_given_size_s(size_s) + size_s
 
-    def response_given_size(self, size_s: float) -> TransformLaw:
+    def response_given_size(self, size_s: float) -> ShiftedLaw:
         """Law of the response of a customer of this size, by inversion."""
         var_s2 = given_size(self.rate_rps, self.service, size_s, self._waits)[1]
         moments = self.mean_response_given_size_s(size_s), var_s2 if np.isfinite(var_s2) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.laws.law import Law
+from qtheory.numerics.inversion import pmf_of_pgf
 from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.result import QueueResult
 
@@ -105,7 +106,18 @@ class BatchArrivals:
             prob_empty=1 - rho,
             wait=wait,
             response=response,
+            number_pmf=pmf_of_pgf(self._number_pgf(rho)),
         )
+
+    def _number_pgf(self, rho: float) -> Callable[[Complexes], Complexes]:
+        """(1 - rho) (1 - z) S* / (S* - z), the transform S* of the service at lambda (1 - X(z))."""
+        sizes = np.append(0.0, np.asarray(self.group_pmf, dtype=float) / float(sum(self.group_pmf)))
+
+        def pgf(z: Complexes) -> Complexes:
+            served = self.service.lst(self.rate_rps * (1 - np.polynomial.polynomial.polyval(z, sizes)))
+            return np.asarray((1 - rho) * (1 - z) * served / (served - z), dtype=np.complex128)
+
+        return pgf
 
     def _laws(
         self, rho: float, mean_wait_s: float, var_s2: float | None

@@ -196,7 +196,7 @@ class BoundedWorkload:
             response=laws[1],
             prob_block=block,
             throughput_rps=through,
-            accepted_work_frac=(1 - empty) / (self.rate_rps * self.service.mean),
+            accepted_work_frac=min((1 - empty) / (self.rate_rps * self.service.mean), 1.0),  # rounding
             accept_given_size=given_size,
         )
 

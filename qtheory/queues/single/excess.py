@@ -171,7 +171,7 @@ def _integrated(law: Law, s: Complexes) -> Complexes:
 
 
 @lru_cache(maxsize=128)
-def tail_quadrature(law: Law, *, fine: float = _FINE) -> tuple[Floats, Floats]:
+def tail_quadrature(law: Law, *, fine: float = _FINE, high: float | None = None) -> tuple[Floats, Floats]:
     """Nodes x, and weights with which a sum over them is the integral with P(X > x) dx.
 
     Gauss-Legendre panels on a logarithmic scale, from 1e-9 means up to where x^2 P(X > x) is negligible.
@@ -182,6 +182,8 @@ def tail_quadrature(law: Law, *, fine: float = _FINE) -> tuple[Floats, Floats]:
         A law without atoms.
     fine : float
         Logarithm of the ratio of the ends of a panel, above a fiftieth of the mean.
+    high : float, optional
+        Where to end, for a law without a second moment.
 
     Examples
     --------
@@ -190,10 +192,11 @@ def tail_quadrature(law: Law, *, fine: float = _FINE) -> tuple[Floats, Floats]:
     >>> round(float(weight.sum()), 12), round(float(2 * weight @ x), 12)  # E[X], E[X^2]
     (2.0, 8.0)
     """
-    second, mean = law.moment(2), law.mean
-    low, high = law.support
-    if math.isinf(high):
-        high = mean
+    mean, (low, end) = law.mean, law.support
+    if high is not None:
+        high = min(high, end)
+    elif math.isinf(high := end):
+        high, second = mean, law.moment(2)
         while high**2 * law.sf(high) > 1e-17 * second:
             high *= 2.0
     bend = 0.02 * mean

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from qtheory.basics import checks
 from qtheory.laws.law import Law
-from qtheory.numerics.roots import bracketed_root
 from qtheory.numerics.timelaw import ExponentialSum
 from qtheory.queues.result import QueueResult
 
 from ._common import check_little, require_stable
-from .excess import Excess, require_law
+from ._renewal import RenewalArrivals
+from .excess import require_law
 
 __all__ = ["GM1", "GM1Result"]
 
@@ -90,8 +90,8 @@ class GM1:
         lam, mu = 1 / self.interval.mean, self.service_rate_rps
         require_stable(lam, 1 / mu, way_out="lengthen the interval or raise service_rate_rps")
         rho = lam / mu
-        slack = self._decay_per_s(rho)
-        sigma = 1 - slack / mu
+        slack = RenewalArrivals(interval=self.interval, service_rate_rps=mu, n_servers=1).wait_rate_per_s()
+        sigma = float(self.interval.lst(slack))  # 1 - slack / mu without cancellation
         mean_number = rho * mu / slack
         check_little(lam, 1 / slack, mean_number)
         second = rho * (2 - slack / mu) / (slack / mu) ** 2  # E[N^2] of rho (1 - sigma) sigma^(n-1)
@@ -111,13 +111,3 @@ class GM1:
             sigma=sigma,
             var_number=second - mean_number**2,
         )
-
-    def _decay_per_s(self, rho: float) -> float:
-        """The s in (0, mu) with A_e*(s) = rho: mu (1 - sigma)."""
-        excess = Excess(law=self.interval)
-
-        def gap(s: Floats, which: NDArray[np.intp]) -> Floats:
-            return excess.lst(s.astype(np.complex128)).real - rho
-
-        low = 0.5 * min((1 - rho) / excess.mean_s, self.service_rate_rps)  # 1 - s E[A_e] lies below
-        return float(bracketed_root(gap, low, self.service_rate_rps, rtol=1e-14))

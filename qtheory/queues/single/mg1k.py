@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, pdtrc
 
 from qtheory.basics import checks
 from qtheory.laws.constant import Constant
@@ -17,16 +16,15 @@ from qtheory.laws.law import Law
 from qtheory.numerics.timelaw import ShiftedLaw, TransformLaw
 from qtheory.queues.result import QueueResult, TimeLaw
 
-from ._common import all_atoms_of, check_little
-from ._finite_wait import FiniteDeterministicWait, at_service_start
-from .excess import require_law, tail_quadrature
+from ._common import all_atoms_of, check_little, has_moment
+from ._finite_wait import ArrivalsInService, FiniteDeterministicWait, at_service_start, wait_moments
+from .excess import require_law
 
 __all__ = ["MG1K", "MG1KResult"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
-_BEYOND = 400  # states of the unlimited queue summed for the tail above the room
 _HUGE = 1e200
 
 
@@ -101,26 +99,31 @@ class MG1K:
         """The steady state."""
         lam, k, mean_service_s = self.rate_rps, self.capacity, self.service.mean
         rho = lam * mean_service_s
-        inside, beyond = self._chain()
-        empty = float(inside[0] / (inside[0] + rho * inside.sum()))  # p_0
-        block = self._block(rho, inside, beyond)
-        through = lam * (1 - block)
-        pmf = np.append(inside / inside.sum() * (1 - block), block)  # (k+1,)
+        arrivals = ArrivalsInService(
+            rate_rps=lam, service=self.service, finite_variance=has_moment(self.service, 2)
+        )
+        found = self._chain(arrivals)  # what an accepted customer finds, and a served one leaves behind
+        excesses = arrivals.excesses(k)
+        # lost in a service that starts with j customers: the arrivals beyond the K - j that there is room for
+        lost = float(at_service_start(found)[1:] @ excesses[0][: k - 1][::-1]) if k > 1 else rho
+        block, through = lost / (1 + lost), lam / (1 + lost)
+        empty = float(found[0]) / (float(found[0]) + rho)
+        pmf = np.append(found * (1 - block), block)  # (k+1,)
         mean_number = float(pmf @ np.arange(k + 1))
-        mean_response_s = mean_number / through
-        check_little(through, mean_service_s, 1 - empty)  # the busy share by both ways
-        mean_wait_s = max(mean_response_s - mean_service_s, 0.0)
-        found = inside / inside.sum()  # what an accepted customer finds
-        wait, response = self._laws(found, mean_wait_s)
+        mean_wait_s, variance_s2 = wait_moments(arrivals, found, excesses)
+        mean_response_s = mean_wait_s + mean_service_s
+        check_little(through, mean_service_s, rho / (float(found[0]) + rho))  # the busy share by both ways
+        check_little(through, mean_response_s, mean_number)
+        wait, response = self._laws(found, mean_wait_s, variance_s2)
         return MG1KResult(
             exactness="exact",
             route="embedded chain; laws by double transform inversion",
-            utilization_frac=1 - empty,
+            utilization_frac=rho / (float(found[0]) + rho),
             mean_wait_s=mean_wait_s,
             mean_response_s=mean_response_s,
             mean_number=mean_number,
-            mean_queue=max(mean_number - (1 - empty), 0.0),
-            prob_wait=float(1 - found[0]),
+            mean_queue=through * mean_wait_s,
+            prob_wait=float(found[1:].sum()),
             prob_empty=empty,
             wait=wait,
             response=response,
@@ -129,70 +132,54 @@ class MG1K:
             throughput_rps=through,
         )
 
-    def _more_arrivals(self, n: int) -> tuple[Floats, float]:
-        """P(A > j) for j = 0..n-1 by sums of positive terms, and P(A = 0)."""
-        lam, service = self.rate_rps, self.service
-        j = np.arange(n)
-        if (atoms := all_atoms_of(service)) is not None:
-            more = pdtrc(j[:, None], lam * atoms[0]) @ atoms[1]
-        else:  # P(A > j): the (j+1)-th arrival comes before the end
-            x, weight = tail_quadrature(service, fine=min(0.25, 4 / math.sqrt(n)))
-            with np.errstate(under="ignore"):
-                more = np.exp(j[:, None] * np.log(lam * x) - lam * x - gammaln(j + 1)[:, None]) @ (
-                    lam * weight
-                )
-        return np.asarray(more), float(service.lst(lam))
-
-    def _chain(self) -> tuple[Floats, float]:
-        """Weights of 0..K-1 customers, scaled; below a load of 1 also the weight of all states beyond."""
+    def _chain(self, arrivals: ArrivalsInService) -> Floats:
+        """Probabilities of 0..K-1 customers left behind."""
         k = self.capacity
-        stable = self.rate_rps * self.service.mean < 1
-        n_states = k + _BEYOND if stable else k
-        more, none = self._more_arrivals(n_states)
-        pi = np.zeros(n_states)
+        more, none = arrivals.more(k), float(self.service.lst(self.rate_rps))
+        pi = np.zeros(k)
         pi[0] = 1.0
-        for n in range(n_states - 1):
+        for n in range(k - 1):
             up = pi[0] * more[n] + (pi[1 : n + 1] @ more[n:0:-1] if n else 0.0)
-            pi[n + 1] = up / none
+            pi[n + 1] = up / none if none > 0 else math.inf
             if pi[n + 1] > _HUGE:
                 pi[: n + 2] /= pi[n + 1]
-        if not stable:
-            return pi, math.inf
-        last, before = pi[-1], pi[-2]
-        ratio = min(last / before, 1 - 1e-15) if before > 0 else 0.0
-        return pi[:k], float(pi[k:].sum() + last * ratio / (1 - ratio))
+        return np.asarray(pi / pi.sum())
 
-    def _block(self, rho: float, inside: Floats, beyond: float) -> float:
-        """Share lost; where it is small not as a difference of two numbers near 1."""
-        if rho < 0.95:
-            late = beyond / (inside.sum() + beyond)  # P(N >= K) of the unlimited queue
-            return float((1 - rho) * late / (1 - rho * late))
-        return float(1 - 1 / (inside[0] / inside.sum() + rho))
-
-    def _laws(self, found: Floats, mean_wait_s: float) -> tuple[TimeLaw, TimeLaw]:
-        service = self.service
+    def _laws(self, found: Floats, mean_wait_s: float, variance_s2: float | None) -> tuple[TimeLaw, TimeLaw]:
+        service, waits, alone = self.service, float(found[1:].sum()), float(found[0])
         if isinstance(service, Constant):
-            wait = FiniteDeterministicWait(rate_rps=self.rate_rps, service_s=service.mean, found=found)
+            wait = FiniteDeterministicWait(
+                rate_rps=self.rate_rps,
+                service_s=service.mean,
+                found=found,
+                mean_s=mean_wait_s,
+                var_s2=variance_s2 or 0.0,
+            )
             return wait, ShiftedLaw(law=wait, shift_s=service.mean)
         wait_lst = self._wait_lst(found)
-
-        def response_tail(s: Complexes) -> Complexes:
-            return (1 - wait_lst(s) * service.lst(s)) / s
-
-        cause = "not computed for a finite room"
+        has_variance = variance_s2 is not None and has_moment(service, 2)
+        common = partial(
+            TransformLaw,
+            worst=1e-5 if all_atoms_of(service) is None else 1e-3,
+            cause="the second moment of the service is infinite",
+        )
         return (
-            TransformLaw(
-                tail_lst=lambda s: (1 - wait_lst(s)) / s,
+            common(
+                tail_lst=lambda s: (waits - wait_lst(s)) / s,
                 mean_s=mean_wait_s,
-                prob_positive=float(1 - found[0]),
-                worst=1e-5,
-                cause=cause,
+                variance_s2=variance_s2,
+                prob_positive=waits,
             ),
-            TransformLaw(tail_lst=response_tail, mean_s=mean_wait_s + service.mean, worst=1e-5, cause=cause),
+            common(  # without those who find nobody, whose response may jump
+                tail_lst=lambda s: (waits - wait_lst(s) * service.lst(s)) / s,
+                known_tail=lambda t: alone * service.sf(t),
+                mean_s=mean_wait_s + service.mean,
+                variance_s2=variance_s2 + service.var if variance_s2 is not None and has_variance else None,
+            ),
         )
 
     def _wait_lst(self, found: Floats) -> Callable[[Complexes], Complexes]:
-        r"""Transform of the wait of one who finds 0..K-1.
+        r"""Transform of the wait on finding 1..K-1.
 
         With :math:`q_j` customers at the start of a service, he finds n and the residual R with
         :math:`\lambda\sum_jq_jc_{n-j}(s)`, where :math:`\sum_mc_mz^m=(S^*(s)-S^*(\lambda-\lambda z))/
@@ -216,7 +203,7 @@ class MG1K:
             came = np.fft.fft(joint, axis=1)[:, : k - 1] / n_points * grown  # (s, k-1) c_m
             power = whole ** np.arange(k - 1)
             upto = np.cumsum(came * power, axis=1)[:, ::-1]  # c_0 + ... + c_(k-1-j) S*^(k-1-j)
-            value = found[0] + lam * ((start * power) * upto).sum(axis=1)
+            value = lam * ((start * power) * upto).sum(axis=1)
             return np.asarray(value.reshape(np.shape(s)))
 
         return wait_lst

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.laws.law import Law
+from qtheory.numerics.inversion import pmf_of_pgf
 from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.result import QueueResult
 
@@ -110,6 +112,7 @@ class NPolicy:
             mean_queue=lam * mean_wait_s,
             prob_wait=positive,
             prob_empty=(1 - rho) / n,
+            number_pmf=pmf_of_pgf(self._number_pgf(work)),
             wait=TransformLaw(
                 tail_lst=tail_lst, mean_s=mean_wait_s, variance_s2=var_s2, prob_positive=positive, cause=cause
             ),
@@ -120,6 +123,17 @@ class NPolicy:
                 cause=cause,
             ),
         )
+
+    def _number_pgf(self, work: Workload) -> Callable[[Complexes], Complexes]:
+        """That of M/G/1, times that of a number uniform on 0 .. N - 1: those who gather."""
+        n, service = self.threshold, self.service
+
+        def pgf(z: Complexes) -> Complexes:
+            s = work.rate_rps * (1 - z)
+            gathered = np.polynomial.polynomial.polyval(z, np.full(n, 1 / n))
+            return np.asarray(work.lst(s) * service.lst(s) * gathered, dtype=np.complex128)
+
+        return pgf
 
     def _wait_variance(self, work: Workload, mean_wait_s: float) -> float | None:
         """From the second moments of the two kinds of customer."""

@@ -134,7 +134,7 @@ class Workload:
 def _finite(
     gap: Callable[[Floats, NDArray[np.intp]], Floats],
 ) -> Callable[[Floats, NDArray[np.intp]], Floats]:
-    return lambda x, which: np.minimum(gap(x, which), 1e300)
+    return lambda x, which: np.minimum(gap(x, which), 1e60)
 
 
 def laws_of(work: Workload) -> tuple[TimeLaw, TimeLaw]:

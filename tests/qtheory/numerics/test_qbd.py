@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qtheory.basics.errors import ConfigError, UnstableError
+from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
+from qtheory.laws import Erlang, Hyperexponential, MarkovianArrivals, PhaseType
 from qtheory.numerics.markov import stationary
-from qtheory.numerics.qbd import QuasiBirthDeath, cyclic_reduction, logarithmic_reduction, perron_root
+from qtheory.numerics.qbd import (
+    QuasiBirthDeath,
+    cyclic_reduction,
+    logarithmic_reduction,
+    perron_root,
+    time_until_exit,
+)
+from qtheory.queues.multi import MapPhC
 
 
 def _chain(n: int, seed: int, load: float) -> QuasiBirthDeath:
@@ -51,3 +59,59 @@ def test_shapes_and_rows_are_checked() -> None:
         QuasiBirthDeath(up=one, local=-np.eye(2), down=one)
     with pytest.raises(ConfigError, match="cancel"):
         QuasiBirthDeath(up=one, local=-one, down=2 * one)
+
+
+@pytest.mark.parametrize("load", [0.3, 0.9, 0.999])
+@pytest.mark.parametrize(
+    "arrivals",
+    [
+        MarkovianArrivals.modulated_poisson(rates_rps=[1.9, 0.1], leave_per_s=[0.2, 0.2]),
+        MarkovianArrivals.renewal(Hyperexponential(probs=[0.9, 0.1], means=[0.5, 5.5])),
+    ],
+    ids=["mmpp", "renewal"],
+)
+def test_queues_of_phases_with_one_server_agree_by_both_reductions(
+    arrivals: MarkovianArrivals, load: float
+) -> None:
+    service = Erlang(k=3, mean=load / arrivals.rate_rps)
+    answer = MapPhC(arrivals=arrivals, service=service).solve()
+    phases = PhaseType.of(service)
+    inner, start, out = phases.generator, phases.start_vector, phases.exit_rates
+    same, d0, d1 = np.eye(2), arrivals.d0, arrivals.d1
+    up, down = np.kron(d1, np.eye(3)), np.kron(same, np.outer(out, start))
+    local = np.kron(d0, np.eye(3)) + np.kron(same, inner)
+    enter, leave = np.kron(d1, start[None, :]), np.kron(same, out[:, None])  # from and to the empty queue
+    for reduction in (logarithmic_reduction, cyclic_reduction):
+        g = reduction(up, local, down)
+        r = np.linalg.solve((-(local + up @ g)).T, up.T).T
+        assert perron_root(r) == pytest.approx(answer.caudal_characteristic, rel=1e-9)
+        generator = local + r @ down + leave @ np.linalg.solve(-d0, enter)
+        values, vectors = np.linalg.eig(generator.T)
+        first = np.real(vectors[:, np.argmin(np.abs(values))])
+        level = np.linalg.solve(np.eye(len(r)) - r, np.ones(len(r)))  # all levels from this one on
+        first *= load / (first @ level)
+        assert first.sum() == pytest.approx(answer.number_pmf(1), rel=1e-7)
+        queue = first @ r @ np.linalg.solve(np.eye(len(r)) - r, level)
+        assert queue == pytest.approx(answer.mean_queue, rel=1e-6)
+
+
+def test_the_time_until_exit_is_the_same_by_elimination_and_by_a_plain_solution() -> None:
+    rng = np.random.default_rng(4)
+    moves, exits, start = rng.random((140, 140)), rng.random(140), rng.random((3, 140))
+    np.fill_diagonal(moves, 0.0)
+    plain = time_until_exit(start, moves, exits)
+    assert plain @ (np.diag(moves.sum(axis=1) + exits) - moves) == pytest.approx(start, abs=1e-10)
+    rare = time_until_exit(start, moves, 1e-30 * exits)  # the plain solution fails there
+    assert np.all(rare > 0)
+    assert (rare * (1e-30 * exits)).sum(axis=1) == pytest.approx(start.sum(axis=1), rel=1e-10)
+    with pytest.raises(ConvergenceError, match="no way out"):
+        time_until_exit(np.ones((1, 2)), np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2))
+
+
+def test_light_loads_of_phases_keep_their_digits() -> None:
+    # two servers, Erlang-2 intervals of rate a: P(wait) is of order a^4
+    answers = [
+        MapPhC(arrivals=Erlang(k=2, mean=x), service=Erlang(k=2, mean=1.0), n_servers=2).solve()
+        for x in (1e6, 1e8)
+    ]
+    assert answers[0].prob_wait == pytest.approx(1e8 * answers[1].prob_wait, rel=1e-4)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qtheory.basics.errors import ConfigError, UnstableError
 from qtheory.laws import Constant, Discrete, Exponential, Gamma, Lognormal, Uniform
-from qtheory.queues.multi import ErlangA, MMc, MMcG, MMcK
+from qtheory.queues.multi import ErlangA, MMc, MMcG, MMcK, erlang_b
 
 
 @settings(max_examples=40)
@@ -94,3 +94,22 @@ def test_patience_without_end_needs_enough_servers() -> None:
         MMcG(rate_rps=2.0, service_rate_rps=1.0, n_servers=1, patience=3.0)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="mean_patience_s"):
         ErlangA(rate_rps=2.0, service_rate_rps=1.0, n_servers=1, mean_patience_s=0.0)
+
+
+@pytest.mark.parametrize("load", [0.5, 0.99, 1.0, 1.01, 1.2, 3.0])
+@pytest.mark.parametrize(("n_servers", "patience"), [(10, 60.0), (100, 60.0), (1000, 5.0), (1000, 0.05)])
+def test_long_waits_in_overload_keep_their_closed_form(load: float, n_servers: int, patience: float) -> None:
+    lam, full = load * n_servers, float(n_servers)
+    answer = MMcG(
+        rate_rps=lam, service_rate_rps=1.0, n_servers=n_servers, patience=Constant(value=patience)
+    ).solve()
+    # all relative to the mass just before the patience ends, which is the largest in overload
+    spare = full - lam
+    top = max(0.0, -spare * patience)
+    before = (np.exp(-top) - np.exp(-spare * patience - top)) / spare if spare else patience
+    beyond = np.exp(-spare * patience - top) / full
+    lost = erlang_b(n_servers=n_servers - 1, load=lam)  # P(c - 1 busy | fewer than c)
+    whole = np.exp(-top) / (lam * lost) + before + beyond
+    assert answer.prob_abandon == pytest.approx(beyond / whole, rel=1e-8, abs=1e-15)
+    assert answer.prob_wait == pytest.approx((before + beyond) / whole, rel=1e-9, abs=1e-15)
+    assert 0 < answer.wait_served.ppf(0.999) <= patience or answer.prob_wait < 0.001

@@ -49,3 +49,11 @@ def test_what_cannot_be_is_refused() -> None:
         MMcPriority(rate_rps=[], service_rate_rps=1.0, n_servers=2)
     with pytest.raises(ConfigError, match="rate_rps"):
         MMcPriority(rate_rps=[1.0, -1.0], service_rate_rps=1.0, n_servers=2)
+
+
+def test_the_order_of_the_classes_does_not_change_the_number_present() -> None:
+    answer = MMcPriority(rate_rps=[1.0, 1.5], service_rate_rps=1.0, n_servers=3).solve()
+    plain = MMc(rate_rps=2.5, service_rate_rps=1.0, n_servers=3).solve()
+    assert answer.prob_empty == plain.prob_empty
+    assert [answer.number_pmf(n) for n in range(20)] == [plain.number_pmf(n) for n in range(20)]
+    assert sum(n * answer.number_pmf(n) for n in range(400)) == pytest.approx(answer.mean_number, rel=1e-9)

@@ -249,3 +249,49 @@ def test_the_law_of_a_list_of_sizes_is_the_mixture_of_its_classes() -> None:
     t = np.array([0.7, 1.9, 5.05])
     mixed = sum(p * law.sf(t) for p, law in zip(probs, classes.response_by_class, strict=True))
     assert whole.sf(t) == pytest.approx(mixed, abs=4e-3)
+
+
+@pytest.mark.parametrize(
+    ("rule", "t", "wanted"),  # the smooth mixture over 1500 sizes, inverted with twice the terms: 11 digits
+    [
+        (PSJF, 0.7, 0.525282509162),
+        (PSJF, 1.7, 0.284764124630),
+        (SJF, 0.7, 0.783865207479),
+        (SJF, 1.7, 0.482499629827),
+        (SRPT, 0.7, 0.545361576648),
+    ],
+)
+def test_the_law_has_its_digits_where_sizes_are_of_the_order_of_the_response(
+    rule: type, t: float, wanted: float
+) -> None:
+    answer = rule(rate_rps=0.8, service=Exponential(mean=1.0)).solve()
+    assert float(answer.response.sf(t)) == pytest.approx(wanted, abs=2e-6)
+    assert float(answer.response.ppf(1 - wanted)) == pytest.approx(t, rel=1e-5)
+
+
+@pytest.mark.parametrize("rule", [SRPT, PSJF, SJF, LAS])
+def test_both_ways_to_a_tail_meet(rule: type) -> None:
+    for law, t in ((Exponential(mean=1.0), 6.2), (Lognormal(mean=1.0, cv=2.0), 15.0)):
+        response = rule(rate_rps=0.8, service=law).solve().response
+        among, beyond = response._tail_among_sizes(t), response._tail_beyond_sizes(t, worst=1e-3)
+        assert among == pytest.approx(beyond, rel=2e-4)
+
+
+@pytest.mark.parametrize("rule", [SRPT, PSJF, SJF, LAS])
+def test_percentiles_go_back_to_their_levels_in_any_order(rule: type) -> None:
+    response = rule(rate_rps=0.6, service=Uniform(low=0.2, high=1.8)).solve().response
+    levels = np.array([0.99, 0.5, 0.9, 0.95])
+    times = response.ppf(levels)
+    assert response.sf(times) == pytest.approx(1 - levels, abs=1e-6)
+    assert np.all(np.diff(times[np.argsort(levels)]) > 0)
+    again = rule(rate_rps=0.6, service=Uniform(low=0.2, high=1.8)).solve().response
+    assert again.ppf(0.9) == pytest.approx(times[2], rel=1e-5)
+
+
+def test_least_attained_service_of_an_exponential_is_at_least_its_mean_by_its_law() -> None:
+    response = LAS(rate_rps=0.5, service=Exponential(mean=1.0)).solve().response
+    node, weight = np.polynomial.legendre.leggauss(8)
+    edges = np.array([0.0, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
+    half = np.diff(edges) / 2
+    t = (edges[1:] + edges[:-1])[:, None] / 2 + half[:, None] * node
+    assert (half[:, None] * weight * response.sf(t)).sum() == pytest.approx(2.0, rel=1e-4)

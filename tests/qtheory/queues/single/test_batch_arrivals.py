@@ -56,3 +56,16 @@ def test_the_second_moment_is_enough_for_the_mean() -> None:
 def test_probabilities_must_sum_to_one() -> None:
     with pytest.raises(ConfigError, match=r"group_pmf: its sum 0\.8 must be 1"):
         BatchArrivals(rate_rps=0.2, group_pmf=[0.5, 0.3], service=Exponential(mean=1.0))
+
+
+def test_the_number_present_is_that_of_the_chain_for_exponential_services() -> None:
+    lam, mu, sizes, top = 0.3, 1.0, [0.5, 0.3, 0.2], 600
+    answer = BatchArrivals(rate_rps=lam, group_pmf=sizes, service=Exponential(mean=1 / mu)).solve()
+    generator = np.diag(np.full(top - 1, mu), -1)
+    for k, prob in enumerate(sizes, start=1):
+        generator += np.diag(np.full(top - k, lam * prob), k)
+    generator -= np.diag(generator.sum(axis=1))
+    generator[:, 0] = 1.0
+    chain = np.linalg.solve(generator.T, np.eye(top)[0])
+    found = np.array([answer.number_pmf(n) for n in range(60)])
+    assert found == pytest.approx(chain[:60], rel=1e-8, abs=1e-12)

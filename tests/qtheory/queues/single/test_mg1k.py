@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from scipy.special import gammaincc
 
 from qtheory.basics.errors import ConfigError
-from qtheory.laws import Constant, Discrete, Erlang, Exponential, Law, Lognormal, Uniform
+from qtheory.laws import (
+    Constant,
+    Discrete,
+    Erlang,
+    Exponential,
+    Gamma,
+    Law,
+    Lognormal,
+    Pareto,
+    Uniform,
+)
 from qtheory.queues.single import MD1, MG1, MG1K
 
 
@@ -61,12 +71,15 @@ def test_losses_and_waits_agree_with_simulation(rate: float, service: Law) -> No
     capacity = 5
     answer = MG1K(rate_rps=rate, service=service, capacity=capacity).solve()
     levels = (0.6, 1.7, 3.3)
+    whole = answer.response.var_s2 - answer.wait.var_s2
+    assert whole == pytest.approx(service.var, rel=1e-9, abs=1e-12)
     rows = []
     for seed in range(12):
         lost, waits = simulated(rate, service, capacity, 25_000, seed)
-        rows.append([lost, waits.mean(), *((waits > t).mean() for t in levels)])
+        rows.append([lost, waits.mean(), waits.var(), *((waits > t).mean() for t in levels)])
     found = np.array(rows)
-    wanted = [answer.prob_block, answer.mean_wait_s, *(float(answer.wait.sf(t)) for t in levels)]
+    tails = [float(answer.wait.sf(t)) for t in levels]
+    wanted = [answer.prob_block, answer.mean_wait_s, answer.wait.var_s2, *tails]
     error = found.std(axis=0, ddof=1) / np.sqrt(len(rows))
     assert np.all(np.abs(found.mean(axis=0) - wanted) <= 4 * error)
 
@@ -100,13 +113,75 @@ def test_a_larger_room_loses_fewer(load: float, capacity: int) -> None:
 
 def test_the_finite_deterministic_wait_has_the_mean_and_the_end_of_the_room() -> None:
     answer = MG1K(rate_rps=1.1, service=Constant(value=2.0), capacity=6).solve()
-    assert answer.wait.mean_s == pytest.approx(answer.mean_wait_s, rel=1e-10)
+    node, weight = np.polynomial.legendre.leggauss(24)
+    t = 2.0 * (np.arange(5)[:, None] + 0.5 + 0.5 * node)  # between the kinks
+    tail = answer.wait.sf(t)
+    assert (tail @ weight).sum() == pytest.approx(answer.mean_wait_s, rel=1e-10)
+    second = 2 * ((t * tail) @ weight).sum()
+    assert second - answer.mean_wait_s**2 == pytest.approx(answer.wait.var_s2, rel=1e-9)
     assert float(answer.wait.sf(10.0)) == 0.0
     assert float(answer.wait.sf(9.9)) > 0.0
     assert answer.response.mean_s == pytest.approx(answer.mean_response_s, rel=1e-10)
     md1 = MD1(rate_rps=0.5, service_s=1.0).solve()
     room = MG1K(rate_rps=0.5, service=Constant(value=1.0), capacity=200).solve()
     assert float(room.wait.ppf(0.99)) == pytest.approx(float(md1.wait.ppf(0.99)), rel=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.floats(1e-8, 60.0), st.integers(1, 60))
+def test_the_variance_of_exponential_services_is_that_of_a_sum(load: float, capacity: int) -> None:
+    answer = MG1K(rate_rps=load, service=Exponential(mean=1.0), capacity=capacity).solve()
+    n = np.arange(capacity)
+    weights = load ** (n - capacity * (load > 1) * 1.0)
+    found = weights / weights.sum()
+    mean = float(found @ n)
+    assert answer.wait.var_s2 == pytest.approx(mean + float(found @ (n - mean) ** 2), rel=1e-8)
+    assert answer.mean_wait_s == pytest.approx(mean, rel=1e-9)
+
+
+def test_the_variance_for_a_large_room_is_that_of_mg1() -> None:
+    for service in (Uniform(low=0.2, high=1.8), Gamma(mean=1.0, cv=1.5)):
+        plain = MG1(rate_rps=0.5, service=service).solve()
+        answer = MG1K(rate_rps=0.5, service=service, capacity=300).solve()
+        assert answer.wait.var_s2 == pytest.approx(plain.wait.var_s2, rel=1e-9)
+        assert answer.response.var_s2 == pytest.approx(plain.response.var_s2, rel=1e-9)
+
+
+def test_the_response_of_exponential_services_is_a_mixture_of_erlang_laws() -> None:
+    answer = MG1K(rate_rps=0.9, service=Exponential(mean=1.0), capacity=8).solve()
+    n = np.arange(8)
+    found = 0.9**n / (0.9**n).sum()
+    for q in (0.5, 0.9, 0.99, 0.999):
+        t = float(answer.response.ppf(q))
+        assert found @ gammaincc(n + 1, t) == pytest.approx(1 - q, rel=1e-6)
+
+
+def test_heavy_tails_have_means_and_percentiles_in_a_room() -> None:
+    service = Pareto(alpha=1.5, low=1 / 3)
+    answer = MG1K(rate_rps=0.8, service=service, capacity=6).solve()
+    rows = []
+    for seed in range(12):
+        lost, waits = simulated(0.8, service, 6, 25_000, seed)
+        rows.append([lost, np.minimum(waits, 50.0).mean(), (waits > 3.0).mean()])
+    error = np.std(rows, axis=0, ddof=1) / np.sqrt(12)
+    found = np.mean(rows, axis=0)
+    node, weight = np.polynomial.legendre.leggauss(60)
+    cut_mean = 25 * float(weight @ answer.wait.sf(25 + 25 * node))
+    wanted = [answer.prob_block, cut_mean, float(answer.wait.sf(3.0))]
+    assert np.all(np.abs(found - wanted) <= 4 * error)
+    with pytest.raises(ConfigError, match="second moment"):
+        _ = answer.response.var_s2
+    for law in (Lognormal(mean=1.0, cv=10.0), Pareto(alpha=2.5, low=0.6)):
+        heavy = MG1K(rate_rps=0.7, service=law, capacity=10).solve()
+        assert heavy.throughput_rps == pytest.approx(0.7 * (1 - heavy.prob_block), rel=1e-12)
+        assert 0 < heavy.wait.ppf(0.9) < heavy.response.ppf(0.9) < heavy.response.ppf(0.99)
+
+
+def test_services_of_two_sizes_jump_where_nobody_is_found() -> None:
+    service = Discrete(values=[0.5, 3.0], probs=[0.8, 0.2])
+    answer = MG1K(rate_rps=0.1, service=service, capacity=3).solve()
+    assert answer.response.ppf(0.5) == pytest.approx(0.5)
+    assert answer.response.sf(0.4999) - answer.response.sf(0.5001) > 0.7
 
 
 def test_no_room_to_wait_is_the_loss_formula_whatever_the_law() -> None:

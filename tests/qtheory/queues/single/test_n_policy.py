@@ -53,3 +53,17 @@ def test_a_threshold_of_one_is_mg1() -> None:
 def test_a_threshold_below_one_is_refused() -> None:
     with pytest.raises(ConfigError, match="threshold: 0 must be a whole number >= 1"):
         NPolicy(rate_rps=0.5, service=Exponential(mean=1.0), threshold=0)
+
+
+@pytest.mark.parametrize("service", [Exponential(mean=1.0), Gamma(mean=0.9, cv=0.5)], ids=str)
+def test_the_number_present_has_its_moments(service: Law) -> None:
+    n, rate = 4, 0.7
+    answer = NPolicy(rate_rps=rate, service=service, threshold=n).solve()
+    plain = MG1(rate_rps=rate, service=service).solve()
+    present = np.arange(400)
+    pmf = np.array([answer.number_pmf(int(k)) for k in present])
+    assert pmf.sum() == pytest.approx(1.0, abs=1e-9)
+    assert pmf[0] == pytest.approx(answer.prob_empty, rel=1e-9)
+    assert pmf @ present == pytest.approx(answer.mean_number, rel=1e-8)
+    spread = pmf @ (present - answer.mean_number) ** 2
+    assert spread == pytest.approx(plain.var_number + (n * n - 1) / 12, rel=1e-7)  # those who gather: uniform
