@@ -14,6 +14,7 @@ from .ratio import estimate_ratio
 from .seeds import seeds
 from .sequential import Decision, Sequential
 from .share import estimate_share
+from .share_of_runs import estimate_share_of_runs
 from .stability import Stability, stability
 from .warmup import WarmUp, common_warm_up, mser5, warm_up
 
@@ -30,6 +31,7 @@ __all__ = [
     "estimate_percentile",
     "estimate_ratio",
     "estimate_share",
+    "estimate_share_of_runs",
     "mser5",
     "paired_difference",
     "replication_interval",

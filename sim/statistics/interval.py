@@ -24,7 +24,7 @@ class Interval:
     n_replications : int
         Independent runs behind it, >= 1.
     n_batches : int
-        Batches that one run was cut into, 0 where replications were used.
+        Batches that the runs were cut into, in all; 0 where the replications themselves were used.
     n_effective : float or None
         As many independent requests would have given the same variance; None where no series was there.
     reliable : bool

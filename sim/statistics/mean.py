@@ -1,4 +1,4 @@
-"""Intervals for means: over replications, or by batch means of one long run."""
+"""Intervals for means: by batch means of one long run or within replications, or over replications."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def skewed_limits(centre: float, variance: float, parts: Floats, level: float) -
 def estimate_mean(runs: Runs, *, level: float = 0.95) -> Interval:
     """Steady-state mean per request, with a t-interval adjusted for correlation and skewness.
 
-    Several replications are taken as independent, their warm-up cut off (see `warm_up`); one run is cut into
-    batches (the rule is in the notes). Measured on waits of M/M/1 and M/G/1 queues with 50,000 requests,
-    nominal 95 % limits hold the truth in 93 to 96 % of 1,000 studies at loads 0.5 and 0.8. At load 0.95 so
-    short a run covers 86 to 93 %, and 98 % of them are flagged as not reliable; 1,000,000 requests cover 89
-    to 96 %, and most are not flagged.
+    Several replications are taken as independent, their warm-up cut off (see `warm_up`); all are cut into
+    batches (the rule is in the notes), which are far more numbers to know a spread from than a few
+    replications. Measured on M/M/1 waits in 1, 5 and 10 runs, nominal 95 % limits hold the truth in 93 to 96
+    % of 300 studies at load 0.5 with 20,000 requests in all and at 0.8 with 20,000 and 50,000, in about 94 %
+    at 0.95 with 200,000 and 500,000. At 0.95 with 100,000 they cover 90 to 93 %, and are flagged.
 
     Parameters
     ----------

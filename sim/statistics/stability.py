@@ -93,12 +93,12 @@ def _growth(step: Floats) -> float:
 def _dickey_fuller(level: Floats, step: Floats) -> float:
     """Student's ratio of the slope of steps (k-1,) on levels (k-1,); 0 if the levels have no spread."""
     x = level - level.mean()
-    square = float(x @ x)
+    square = float(np.sum(x * x))
     if square == 0:
         return 0.0
-    slope = float(x @ step) / square
+    slope = float(np.sum(x * step)) / square
     rest = step - step.mean() - slope * x
-    return _ratio(slope, float(np.sqrt(rest @ rest / (len(x) - 2) / square)))
+    return _ratio(slope, float(np.sqrt(np.sum(rest * rest) / (len(x) - 2) / square)))
 
 
 def _critical(n: int) -> float:

@@ -8,6 +8,7 @@ from .kept import Kept, NothingKept, kept_in
 from .point import Point, Run, requests_of
 from .probe import find_rates
 from .study import Study
+from .watched import Watched, watch
 from .workers import Workers
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Point",
     "Run",
     "Study",
+    "Watched",
     "Workers",
     "compare",
     "differences",
@@ -26,4 +28,5 @@ __all__ = [
     "requests_of",
     "run",
     "sweep",
+    "watch",
 ]

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.system.results import ESTIMATED, RunResult
-from sim.statistics import Interval, estimate_share, replication_interval
+from sim.statistics import Interval, estimate_share, estimate_share_of_runs, replication_interval
 
+from .by_tenant import mean_tenants
 from .point import Replication
 
 __all__ = ["combine_finite", "put_in", "seen"]
@@ -19,6 +20,7 @@ __all__ = ["combine_finite", "put_in", "seen"]
 _TOTALS = ("n_requests", "n_finished", "n_shed", "n_rejected", "n_unfinished", "n_preemptions")
 _LARGEST = ("max_itl_s", "peak_kv_frac")
 _MEANS = ("makespan_s", "busy_frac", "mean_running", "mean_waiting", "mean_kv_frac", "recomputed_frac")
+_P90_OF_NORMAL = 1.2816  # standard deviations from the median to the 90th percentile
 _WAITS = ("waits_for_slots_frac", "waits_for_budget_frac", "waits_for_memory_frac")  # None where unknown
 
 
@@ -26,8 +28,7 @@ def combine_finite(replications: Sequence[Replication], level: float) -> RunResu
     """Numbers of a finite run: mean over replications with a t-interval; no steady state is claimed.
 
     The share of good requests is that of all requests together, with Wilson's limits, whose width is never
-    zero (without series of single requests it is treated like the other numbers). One replication has no
-    limits.
+    zero. One replication has no limits.
 
     Parameters
     ----------
@@ -41,13 +42,18 @@ def combine_finite(replications: Sequence[Replication], level: float) -> RunResu
         return replace(results[0], level=level)
     numbers: dict[str, Any] = {name: sum(getattr(one, name) for one in results) for name in _TOTALS}
     numbers |= {name: _largest(results, name) for name in _LARGEST}
+    if cached := seen(results, "cached_tokens"):
+        numbers["cached_tokens"] = sum(cached)
     numbers |= {name: float(np.mean(seen(results, name))) for name in _MEANS}
     numbers |= {name: float(np.mean(known)) for name in _WAITS if (known := seen(results, name))}
+    numbers["tenants"] = mean_tenants([one.tenants for one in results])
     whole = replace(results[0], n_replications=len(results), level=level, **numbers)
     for name in ESTIMATED:
         values = seen(results, name)
-        if name == "goodput_frac" and all("good" in one.series for one in replications):
-            whole = put_in(whole, name, _share(replications, level))
+        if name == "goodput_frac":
+            has_series = all("good" in one.series for one in replications)
+            share = _share(replications, level) if has_series else _share_of_results(results, level)
+            whole = put_in(whole, name, share)
         elif len(values) >= 2:
             whole = put_in(whole, name, replication_interval(values, level=level))
         else:
@@ -82,6 +88,28 @@ def _share(replications: Sequence[Replication], level: float) -> Interval | None
         return None
     late: list[NDArray[Any]] = [run["ttft_s"][~np.isnan(run["ttft_s"])] for run in runs]
     like = late if all(map(len, late)) else None
-    return replace(
-        estimate_share([run["good"] for run in runs], like=like, level=level), reliable=True, reason=""
-    )
+    found = estimate_share([run["good"] for run in runs], like=like, level=level, whole=True)
+    return replace(found, reliable=True, reason="")
+
+
+def _share_of_results(results: Sequence[RunResult], level: float) -> Interval | None:
+    """Share of good requests where nothing is known of single ones: Wilson's limits too."""
+    shares, sizes = seen(results, "goodput_frac"), [one.n_requests for one in results]
+    if not sum(sizes):
+        return None
+    return estimate_share_of_runs(shares, sizes, n_alike=_worth(results), level=level)
+
+
+def _worth(results: Sequence[RunResult]) -> float:
+    """Independent requests whose mean TTFT would spread as the means of the runs do.
+
+    The spread of single requests is taken from percentiles, as that of a normal law (90th to 50th), which is
+    narrower than that of a TTFT: so it comes out too low rather than too high.
+    """
+    means, middle, high = (seen(results, f"{name}_ttft_s") for name in ("mean", "p50", "p90"))
+    n_requests, n_runs = sum(one.n_requests for one in results), len(results)
+    if len(means) < n_runs:
+        return float(n_runs)
+    spread_s = (float(np.mean(high)) - float(np.mean(middle))) / _P90_OF_NORMAL
+    variance = float(np.var(means, ddof=1)) / n_runs
+    return float(min(max(spread_s**2 / variance, n_runs), n_requests)) if variance > 0 else float(n_runs)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from qtheory.basics.errors import ConfigError
+from qtheory.system.own_scheduler import own_name
 from qtheory.system.provenance import Provenance, version
 from qtheory.system.results import RunResult, as_entry
 
-from .point import Point, Run
+from .point import Point, Run, lengthened
 from .study import Study
 
 __all__ = ["Keeping", "Kept", "NothingKept", "kept_in"]
@@ -52,6 +53,8 @@ def digest(point: Point, study: Study) -> str:
         for name in _FILES
         if (text := getattr(point.scenario, name)) is not None and Path(text).is_file()
     }
+    if (own := own_name(point.scenario.scheduler)) is not None and Path(own.file).is_file():
+        named["scheduler"] = hashlib.sha256(Path(own.file).read_bytes()).hexdigest()
     arrivals = repr(point.workload.arrivals)  # which may come from a file too
     said = [version(), asdict(point.scenario), named, arrivals, asdict(study)]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:24]
@@ -131,6 +134,8 @@ class Kept:
 
 
 def _run_from(entry: dict[str, Any], point: Point) -> Run:
+    if point.is_length_free:
+        point = lengthened(point, entry["result"]["n_requests"] // entry["result"]["n_replications"])
     scenario = point.scenario
     provenance = asdict(Provenance(scenario=scenario.changed(), seed=scenario.seed))
     return Run(

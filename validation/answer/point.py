@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConfigError
+from qtheory.system.cluster import ClusterSpec
 from qtheory.system.provenance import Provenance
 from qtheory.system.replica import ReplicaSpec, replica_of
 from qtheory.system.results import RunResult
@@ -17,16 +18,14 @@ from qtheory.system.scenario import Scenario
 from qtheory.system.workload import DayArrivals, ProfileArrivals, Workload
 from qtheory.system.workload.from_scenario import workload_of
 from qtheory.system.workload.request import Requests
-from sim.engine import measure, simulate, why_stepwise
-from sim.policies import Policy, make_policy
 from sim.record import Records
-from sim.replica import Replica
 from sim.statistics import seeds
-from sim.summary import columns, summarize
+from sim.summary import columns
 
+from .serving import Setting, cluster_of
 from .study import Study
 
-__all__ = ["Point", "Replication", "Run", "build", "replicate", "requests_of"]
+__all__ = ["Point", "Replication", "Run", "build", "lengthened", "replicate", "requests_of"]
 
 _STEADY_REQUESTS = 10_000
 
@@ -42,12 +41,18 @@ class Point:
     workload : Workload
     n_replications : int
         Runs to begin with.
+    cluster : ClusterSpec
+        Replicas and router.
+    is_length_free : bool
+        Whether the length of the runs is still to be found: none was given for a steady state.
     """
 
     scenario: Scenario
     replica: ReplicaSpec
     workload: Workload
     n_replications: int
+    cluster: ClusterSpec = field(default_factory=ClusterSpec)
+    is_length_free: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,7 +107,7 @@ class Run:
 def build(scenario: Scenario, study: Study) -> Point:
     """Find and check everything that a scenario names, before anything is simulated.
 
-    Without a length of the run, one that asks for a steady state has 10,000 requests.
+    Without a length of the run, one that asks for a steady state has 10,000 requests to begin with.
 
     Parameters
     ----------
@@ -121,13 +126,14 @@ def build(scenario: Scenario, study: Study) -> Point:
     (10000, 5)
     """
     n_replications = study.replications_of(scenario.trace)
+    is_length_free = study.is_steady and scenario.requests is None and scenario.duration_s is None
     if study.is_steady:
         asked = "steady" if study.steady else "precision"
         if scenario.trace is not None:
             raise ConfigError(f"{asked}: a trace is replayed as recorded and has no steady state")
         if scenario.stop_s is not None:
             raise ConfigError(f"stop_s: {scenario.stop_s:g} given, but a steady state needs whole runs")
-        if scenario.requests is None and scenario.duration_s is None:
+        if is_length_free:
             scenario = replace(scenario, requests=_STEADY_REQUESTS)
     workload = workload_of(scenario)
     if study.is_steady and isinstance(workload.arrivals, DayArrivals | ProfileArrivals):
@@ -140,8 +146,25 @@ def build(scenario: Scenario, study: Study) -> Point:
                 f"of the first {n_replications} replications"
             )
     return Point(
-        scenario=scenario, replica=replica_of(scenario), workload=workload, n_replications=n_replications
+        scenario=scenario,
+        replica=replica_of(scenario),
+        workload=workload,
+        n_replications=n_replications,
+        cluster=cluster_of(scenario),
+        is_length_free=is_length_free,
     )
+
+
+def lengthened(point: Point, n_requests: int) -> Point:
+    """The point with runs of ``n_requests`` requests, >= 1.
+
+    Parameters
+    ----------
+    point : Point
+    n_requests : int
+    """
+    scenario = replace(point.scenario, requests=n_requests)
+    return replace(point, scenario=scenario, workload=workload_of(scenario))
 
 
 def _expected(workload: Workload) -> int:
@@ -179,14 +202,6 @@ def replicate(point: Point, index: int, study: Study) -> Replication:
         If the scenario cannot be simulated.
     """
     spec, scenario = point.replica, point.scenario
-    policy = make_policy(spec.scheduler)
-    replica = Replica(
-        step_time=spec.step_time,
-        n_blocks=spec.n_blocks,
-        block_tokens=spec.block_tokens,
-        max_model_len_tokens=spec.max_model_len_tokens,
-    )
-    requests = requests_of(point.workload, scenario.seed, index)
     about: dict[str, Any] = {
         "scheduler": scenario.scheduler,
         "rate_rps": point.workload.offered_rps,
@@ -194,51 +209,22 @@ def replicate(point: Point, index: int, study: Study) -> Replication:
         "speed": scenario.speed if scenario.trace is not None else None,
         "provenance": Provenance(scenario=scenario.changed(), seed=scenario.seed),
     }
-    run = _Setting(requests=requests, policy=policy, replica=replica, point=point)
+    setting = Setting(
+        scenario,
+        spec,
+        workload=point.workload,
+        cluster=point.cluster,
+        requests=requests_of(point.workload, scenario.seed, index),
+    )
     if study.lean:
-        return Replication(result=run.lean(about), series={}, stepwise=None, records=None)
-    records = simulate(requests, policy, replica, **run.client())
-    result = summarize(
-        records,
-        point.workload.slo,
-        policy=policy,
-        peak=spec.roofline,
-        n_windows=study.n_windows if index == 0 else 0,
-        **about,
-    )
+        return Replication(result=setting.lean(about), series={}, stepwise=None, records=None)
+    served = setting.serve(about, n_windows=study.n_windows if index == 0 else 0, index=index)
     return Replication(
-        result=result,
-        series=_series(records, point, study),
-        stepwise=why_stepwise(requests, policy, replica),
-        records=records if study.keep_records else None,
+        result=served.result,
+        series=_series(served.records, point, study),
+        stepwise=served.stepwise,
+        records=served.records if study.keep_records else None,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Setting:
-    """What an engine is given for one run."""
-
-    requests: Requests
-    policy: Policy
-    replica: Replica
-    point: Point
-
-    def client(self) -> dict[str, Any]:
-        workload, stop_s = self.point.workload, self.point.scenario.stop_s
-        until_s = math.inf if stop_s is None else stop_s
-        return {"client_cap": workload.client_cap, "think_s": workload.think_s, "until_s": until_s}
-
-    def lean(self, about: dict[str, Any]) -> RunResult:
-        """Numbers of a run of which nothing is kept but sums and histograms."""
-        numbers = measure(
-            self.requests,
-            self.policy,
-            self.replica,
-            self.point.workload.slo,
-            peak=self.point.replica.roofline,
-            **self.client(),
-        )
-        return RunResult(**about | numbers)
 
 
 def _series(records: Records, point: Point, study: Study) -> dict[str, NDArray[Any]]:
@@ -246,6 +232,9 @@ def _series(records: Records, point: Point, study: Study) -> dict[str, NDArray[A
     table = columns(records, point.workload.slo)
     if not study.is_steady:
         return {"good": table["good"], "ttft_s": table["ttft_s"]}
+    if records.requests.after is not None:  # a turn arrives when it is sent
+        order = np.argsort(records.sent_s, kind="stable")
+        table = {name: column[order] for name, column in table.items()} | {"arrival_s": records.sent_s[order]}
     left = np.sort(records.finish_s[~np.isnan(records.finish_s)])
     arrival_s = table["arrival_s"]
     in_system = np.arange(len(arrival_s)) - np.searchsorted(left, arrival_s, side="right")

@@ -31,7 +31,18 @@ from .finite import combine_finite, put_in
 from .point import Replication
 from .study import Study
 
-__all__ = ["OVERLOADED", "STEADY", "Next", "combine_steady", "judge", "next_round", "steady_value"]
+__all__ = [
+    "OVERLOADED",
+    "STEADY",
+    "Next",
+    "combine_steady",
+    "enough",
+    "judge",
+    "kept_values",
+    "next_round",
+    "steady_value",
+    "warm_up_of",
+]
 
 STEADY = "steady state"
 OVERLOADED = "overloaded: finite run, no steady state"
@@ -87,7 +98,7 @@ def _judge_one(one: Replication) -> Stability:
     return stability(arrival_s, in_system)
 
 
-def _warm_up(replications: Sequence[Replication]) -> WarmUp:
+def warm_up_of(replications: Sequence[Replication]) -> WarmUp:
     """From the number in system, or of a closed loop, which has no arrivals to see it at, from TTFT."""
     if math.isinf(replications[0].result.rate_rps):
         late = [one.series["ttft_s"] for one in replications]
@@ -114,11 +125,11 @@ def combine_steady(replications: Sequence[Replication], level: float) -> RunResu
     seen = judge(replications)
     if seen.verdict == "overloaded":
         return replace(whole, kind=OVERLOADED)
-    start = _warm_up(replications)
+    start = warm_up_of(replications)
     result = replace(whole, n_warm_up_requests=start.n_cut)
     for name in LATENCIES:
         if name != "itl":
-            result = _latency(result, name, _kept(replications, f"{name}_s", start.n_cut), level)
+            result = _latency(result, name, kept_values(replications, f"{name}_s", start.n_cut), level)
     result = put_in(result, "goodput_frac", _share(replications, start.n_cut, level))
     rates = {"goodput_rps": "good", "throughput_rps": "served", "output_tps": "tokens"}
     for name, counted in rates.items():
@@ -131,13 +142,14 @@ def _doubtful(seen: Stability, start: WarmUp) -> bool:
     return seen.verdict != "stable" or start.too_short
 
 
-def _kept(replications: Sequence[Replication], name: str, n_cut: int) -> Series:
+def kept_values(replications: Sequence[Replication], name: str, n_cut: int) -> Series:
     """A column of each run behind the warm-up, without requests that have no value."""
     columns = [one.series[name][n_cut:] for one in replications]
     return [column[~np.isnan(column)] for column in columns]
 
 
-def _enough(runs: Series) -> bool:
+def enough(runs: Series) -> bool:
+    """Whether there are values for limits: some in each run, 20 in all."""
     return all(map(len, runs)) and sum(map(len, runs)) >= _LEAST_VALUES
 
 
@@ -156,7 +168,7 @@ def _latency(result: RunResult, name: str, runs: Series, level: float) -> RunRes
             metrics.percentile(pool, q),
         )
     for field, (estimate, plain) in ways.items():
-        result = put_in(result, field, estimate()) if _enough(runs) else _without(result, field, plain)
+        result = put_in(result, field, estimate()) if enough(runs) else _without(result, field, plain)
     return result
 
 
@@ -171,9 +183,9 @@ def _without(result: RunResult, name: str, value: float | None) -> RunResult:
 
 def _share(replications: Sequence[Replication], n_cut: int, level: float) -> Interval | None:
     runs = [one.series["good"][n_cut:] for one in replications]
-    like = _kept(replications, "ttft_s", n_cut)
+    like = kept_values(replications, "ttft_s", n_cut)
     try:
-        return estimate_share(runs, like=like if _enough(like) else None, level=level)
+        return estimate_share(runs, like=like if enough(like) else None, level=level)
     except ServingError:  # one run of a handful of requests: no limits
         return None
 
@@ -209,7 +221,7 @@ def steady_value(one: Replication, name: str, n_cut: int) -> float | None:
         good = one.series["good"][n_cut:]
         return float(good.mean()) if len(good) else None
     statistic, _, column = name.partition("_")
-    values = _kept([one], column, n_cut)[0]
+    values = kept_values([one], column, n_cut)[0]
     if statistic == "mean":
         return float(values.mean()) if len(values) else None
     return metrics.percentile(values, float(statistic.removeprefix("p")))
@@ -231,7 +243,7 @@ def next_round(replications: Sequence[Replication], study: Study) -> Next:
         min_replications=2,
         max_requests=study.max_requests,
     )
-    seen, n_cut = judge(replications), _warm_up(replications).n_cut
+    seen, n_cut = judge(replications), warm_up_of(replications).n_cut
     n_requests = sum(one.result.n_requests for one in replications)
     decisions = []
     for name in ("mean_ttft_s", "goodput_frac"):

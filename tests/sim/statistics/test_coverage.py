@@ -28,6 +28,15 @@ def _coverage(known, n, n_runs, n_studies):
     return {name: np.mean([one[name] for one in seen], axis=0) for name in seen[0]}
 
 
+@pytest.mark.parametrize(
+    ("rho", "n"),
+    [(0.5, 10_000), (0.8, 20_000), pytest.param(0.95, 400_000, marks=pytest.mark.slow)],
+)
+def test_two_hundred_studies_of_five_runs_hold_the_truth_as_often_as_they_say(queue, rho, n):
+    for name, (covered, _) in _coverage(queue(rho), n, 5, 200).items():
+        assert 0.9 <= covered <= 0.99, name
+
+
 @pytest.mark.parametrize("rho", [0.5, 0.8])
 @pytest.mark.parametrize("n_runs", [1, 10])
 def test_a_small_study_covers_within_four_standard_errors(queue, rho, n_runs):
@@ -39,21 +48,19 @@ def test_a_small_study_covers_within_four_standard_errors(queue, rho, n_runs):
 @pytest.mark.slow
 @pytest.mark.parametrize("cv2", [1.0, 4.0], ids=["M/M/1", "M/H2/1"])
 @pytest.mark.parametrize("rho", [0.5, 0.8, 0.95])
-@pytest.mark.parametrize("n_runs", [1, 10])
+@pytest.mark.parametrize("n_runs", [1, 5, 10])
 def test_fifty_thousand_requests_cover_or_say_that_they_do_not(queue, cv2, rho, n_runs):
     for name, (covered, reliable) in _coverage(queue(rho, cv2), 50_000, n_runs, 200).items():
         if rho < 0.95:
-            assert 0.9 <= covered <= 0.99, name
+            assert 0.9 <= covered <= 0.995, name
         else:
             assert covered >= 0.75, name
             assert covered >= 0.9 or reliable <= 0.05, name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_runs", [1, 10])
+@pytest.mark.parametrize("n_runs", [1, 5, 10])
 def test_a_busy_queue_covers_and_is_reliable_once_the_run_is_long_enough(queue, n_runs):
-    seen = _coverage(queue(0.95), 1_000_000, n_runs, 50)
-    for name in ("mean", "share"):
-        covered, reliable = seen[name]
-        assert covered > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 50)
-        assert reliable > 0.9
+    for name, (covered, reliable) in _coverage(queue(0.95), 1_000_000, n_runs, 50).items():
+        assert covered > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 50), name
+        assert reliable > 0.9, name

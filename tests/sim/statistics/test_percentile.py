@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from qtheory.basics.errors import ConfigError
 from qtheory.system import metrics
-from sim.statistics import estimate_percentile
+from sim.statistics import estimate_mean, estimate_percentile
 
 
 @pytest.mark.parametrize("q", [50, 90, 99, 99.9])
@@ -28,7 +29,23 @@ def test_independent_requests_get_a_narrow_reliable_interval():
 def test_a_percentile_beyond_the_sample_says_so():
     interval = estimate_percentile(np.random.default_rng(1).exponential(size=500), 99.9)
     assert not interval.reliable
-    assert "beyond all values seen" in interval.reason
+    assert "0.5 independent stretches, fewer than 3" in interval.reason
+
+
+def test_limits_are_the_percentiles_whose_shares_a_test_lets_stand():
+    run = np.random.default_rng(4).exponential(size=20_000)
+    interval = estimate_percentile(run, 80, level=0.9)
+    t = stats.t.ppf(0.95, interval.n_batches - 1)
+    half = t * np.sqrt(0.8 * 0.2 / interval.n_effective)
+    below = [np.mean(run <= limit) for limit in (interval.low, interval.high)]
+    assert below == pytest.approx([0.8 - half, 0.8 + half], abs=2e-4)
+
+
+def test_a_tail_known_from_few_stretches_is_as_correlated_as_the_latency(queue):
+    busy = queue(0.95).waits(np.random.default_rng(3), 300_000)
+    p99, mean = estimate_percentile(busy, 99), estimate_mean(busy)
+    assert p99.n_effective <= mean.n_effective
+    assert estimate_percentile(busy, 50).n_effective > mean.n_effective
 
 
 def test_a_tail_in_few_stretches_is_not_reliable(queue):

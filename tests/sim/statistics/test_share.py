@@ -30,9 +30,16 @@ def test_latencies_tell_how_much_a_spotless_run_proves(queue):
     assert busy.low < idle.low < 1
 
 
+def test_a_few_bad_requests_prove_no_more_than_the_latency_does(queue):
+    wait_s = queue(0.95).waits(np.random.default_rng(1), 50_000)
+    good = np.ones(50_000)
+    good[::10_000] = 0  # scattered, though the latency hangs together over thousands
+    assert estimate_share(good, like=wait_s).n_effective < estimate_share(good).n_effective / 10
+
+
 def test_limits_solve_the_equation_of_wilson():
     runs = np.random.default_rng(1).random((12, 400)) < 0.7
-    interval = estimate_share(runs, level=0.9)
+    interval = estimate_share(runs, level=0.9, whole=True)
     distance = [
         abs(interval.estimate - limit) / np.sqrt(limit * (1 - limit) / interval.n_effective)
         for limit in (interval.low, interval.high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -77,8 +78,34 @@ def test_a_share_of_none_or_all_has_limits_of_some_width(limit_s: float) -> None
     assert 0.001 < high - low < 0.2
 
 
+@pytest.mark.parametrize("limit_s", [1e-9, 1e9])
+def test_runs_without_records_that_agree_leave_a_share_of_some_width(limit_s: float) -> None:
+    study = Study(lean=True)
+    result = answer.run(replace(SMALL, ttft_slo_s=limit_s, tpot_slo_s=1e9), study=study).result
+    low, high = result.limits["goodput_frac"]
+    assert result.goodput_frac in (0.0, 1.0)
+    assert 0.001 < high - low < 0.6
+
+
+def test_goodput_has_the_same_limits_with_and_without_records() -> None:
+    scenario = replace(SMALL, rate_rps=2.3, requests=400, tpot_slo_s=None)
+    whole, lean = (answer.run(scenario, study=Study(lean=lean)).result for lean in (False, True))
+    assert 0.1 < whole.goodput_frac < 0.9
+    assert lean.goodput_frac == pytest.approx(whole.goodput_frac, rel=1e-12)
+    assert lean.limits["goodput_frac"] == pytest.approx(whole.limits["goodput_frac"], rel=1e-9)
+
+
+def test_the_rate_of_a_day_is_the_mean_of_the_day_whatever_part_of_it_is_seen() -> None:
+    day = replace(SMALL, requests=None, arrivals="day(peak_to_mean=2, period_s=400)", rate_rps=1.0)
+    whole, quarter = (answer.run(replace(day, duration_s=duration_s)).result for duration_s in (400.0, 100.0))
+    assert whole.rate_rps == quarter.rate_rps == 1.0
+    assert abs(whole.n_requests - 5 * 400) < 4 * 2000**0.5
+    risen = 5 * (100 + 400 / (2 * math.pi))  # the first quarter of 1 + sin
+    assert abs(quarter.n_requests - risen) < 4 * risen**0.5
+
+
 def test_every_estimated_number_has_limits_and_one_replication_has_none() -> None:
-    assert set(answer.run(SMALL).result.limits) == set(ESTIMATED)
+    assert set(answer.run(SMALL).result.limits) == set(ESTIMATED) - {"cached_frac"}
     alone = answer.run(SMALL, study=Study(n_replications=1)).result
     assert (alone.n_replications, alone.limits, alone.kind) == (1, {}, "finite run")
 

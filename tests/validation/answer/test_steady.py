@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from qtheory.basics.errors import ConfigError
@@ -11,7 +13,7 @@ from qtheory.system.scenario import Scenario
 from validation import answer
 from validation.answer import Study
 from validation.answer.point import build, replicate
-from validation.answer.steady import OVERLOADED, STEADY, judge
+from validation.answer.steady import OVERLOADED, STEADY, combine_steady, judge
 
 LIGHT = Scenario(hardware="rtx3050", requests=1500, rate_rps=2.0)
 THREE = Study(n_replications=3, steady=True)
@@ -44,6 +46,45 @@ def test_an_overloaded_point_has_the_numbers_of_finite_runs_and_says_so() -> Non
     assert (steady.kind, steady.n_warm_up_requests) == (OVERLOADED, 0)
     assert steady.mean_ttft_s == finite.mean_ttft_s
     assert steady.limits == finite.limits
+
+
+@pytest.mark.parametrize("scheduler", ["chunked", "fcfs"])
+@pytest.mark.parametrize(
+    "study", [THREE, Study(n_replications=3, precision=0.1)], ids=["steady", "precision"]
+)
+def test_no_number_of_an_overloaded_point_is_one_of_a_steady_state(scheduler: str, study: Study) -> None:
+    scenario = Scenario(hardware="rtx3050", rate_rps=12.0, requests=800, scheduler=scheduler)
+    steady = answer.run(scenario, study=study).result
+    finite = answer.run(scenario, study=Study(n_replications=3)).result
+    assert steady.kind == OVERLOADED
+    assert steady.precision_reached in (None, False)
+    said = replace(steady, kind=finite.kind, precision_reached=None)
+    assert said.row() == finite.row()
+    longer = answer.run(replace(scenario, requests=1600), study=study).result
+    assert longer.mean_ttft_s is not None
+    assert steady.mean_ttft_s is not None
+    assert longer.mean_ttft_s > 1.5 * steady.mean_ttft_s  # it grows with the run: there is no mean to tell
+
+
+def test_shares_of_waiting_are_means_over_whole_runs() -> None:
+    scenario = Scenario(hardware="rtx3050", rate_rps=5.5, requests=1500, max_seqs=24)
+    result = answer.run(scenario, study=THREE).result
+    point = build(scenario, THREE)
+    alone = [replicate(point, index, THREE).result for index in range(3)]
+    for name in ("waits_for_slots_frac", "waits_for_budget_frac", "waits_for_memory_frac"):
+        assert getattr(result, name) == pytest.approx(np.mean([getattr(one, name) for one in alone])), name
+    assert result.waits_for_slots_frac > 0.1  # 24 places are few at this rate
+    assert result.waits_for_memory_frac == 0.0
+
+
+def test_shares_of_waiting_that_no_run_knows_stay_unknown() -> None:
+    point = build(LIGHT, THREE)
+    names = ("waits_for_slots_frac", "waits_for_budget_frac", "waits_for_memory_frac")
+    runs = [replicate(point, index, THREE) for index in range(2)]
+    blind = [replace(one, result=replace(one.result, **dict.fromkeys(names))) for one in runs]
+    assert [getattr(combine_steady(blind, 0.95), name) for name in names] == [None] * 3
+    half = combine_steady([blind[0], runs[1]], 0.95)
+    assert half.waits_for_budget_frac == runs[1].result.waits_for_budget_frac
 
 
 def test_shedding_keeps_an_overload_stable_and_only_its_goodput_suffers() -> None:
@@ -88,6 +129,9 @@ def test_a_closed_loop_is_stable() -> None:
 
 def test_a_steady_state_has_a_length_of_its_own_unless_one_is_given() -> None:
     assert build(Scenario(), THREE).scenario.requests == 10_000
+    assert build(Scenario(), THREE).is_length_free
+    assert not build(Scenario(requests=500), THREE).is_length_free
+    assert not build(Scenario(), Study()).is_length_free
     assert build(Scenario(duration_s=5.0), THREE).scenario.requests is None
 
 

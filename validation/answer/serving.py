@@ -1,0 +1,178 @@
+"""One run of a point, on one replica or on several behind a router."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qtheory.basics.errors import ConfigError
+from qtheory.system.cluster import ClusterSpec, parse_router
+from qtheory.system.replica import ReplicaSpec
+from qtheory.system.results import RunResult
+from qtheory.system.scenario import Scenario
+from qtheory.system.workload import Workload
+from qtheory.system.workload.request import Requests
+from sim.cluster import ClusterRecords, Member, simulate_cluster, summarize_cluster, why_on_one_clock
+from sim.engine import measure, simulate, why_stepwise
+from sim.kvcache.texts import TextContents
+from sim.perfetto import Watch
+from sim.policies import Policy, make_policy
+from sim.record import Records
+from sim.reference import simulate as step_by_step
+from sim.replica import Replica
+from sim.routing import Router, make_router
+from sim.statistics import seeds
+from sim.summary import summarize
+
+from .by_tenant import tenant_rows
+
+__all__ = ["Served", "Setting", "cluster_of"]
+
+
+def cluster_of(scenario: Scenario) -> ClusterSpec:
+    """Replicas and router of a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    ConfigError
+        If the router is unknown or an option of it out of its range, or one replica is to have a router.
+    """
+    router = parse_router(scenario.router)
+    for name in ("router", "load_delay_s"):
+        if scenario.replicas == 1 and name in scenario.changed():
+            raise ConfigError(
+                f"{name}: {getattr(scenario, name)} given, but there is one replica; add replicas"
+            )
+    make_router(router)
+    return ClusterSpec(n_replicas=scenario.replicas, router=router, load_delay_s=scenario.load_delay_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Served:
+    """Records of a run, its numbers, and why it went step by step, if it did."""
+
+    records: Records
+    result: RunResult
+    stepwise: str | None
+
+
+class Setting:
+    """What serves a point, built for one run of it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    spec : ReplicaSpec
+    workload : Workload
+    cluster : ClusterSpec
+    requests : Requests
+        Of this run.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        spec: ReplicaSpec,
+        *,
+        workload: Workload,
+        cluster: ClusterSpec,
+        requests: Requests,
+    ) -> None:
+        self._scenario, self._workload, self._cluster = scenario, workload, cluster
+        self._requests, self._peak = requests, spec.roofline
+        self._policy: Policy = make_policy(spec.scheduler)
+        self._replica = Replica(
+            step_time=spec.step_time,
+            n_blocks=spec.n_blocks,
+            block_tokens=spec.block_tokens,
+            max_model_len_tokens=spec.max_model_len_tokens,
+            prefix_cache=spec.prefix_cache,
+        )
+
+    def _client(self) -> dict[str, Any]:
+        workload, stop_s = self._workload, self._scenario.stop_s
+        until_s = math.inf if stop_s is None else stop_s
+        return {"client_cap": workload.client_cap, "think_s": workload.think_s, "until_s": until_s}
+
+    def lean(self, about: dict[str, Any]) -> RunResult:
+        """Numbers of a run of which nothing is kept but sums and histograms."""
+        if self._cluster.n_replicas > 1:
+            n = self._cluster.n_replicas
+            raise ConfigError(f"no_records: given, but replicas={n} need them; leave one of the two out")
+        if self._requests.tpot_slo_s is not None:
+            raise ConfigError("no_records: given, but tenants with limits of their own need them")
+        numbers = measure(
+            self._requests,
+            self._policy,
+            self._replica,
+            self._workload.slo,
+            peak=self._peak,
+            **self._client(),
+        )
+        return RunResult(**about | numbers)
+
+    def serve(self, about: dict[str, Any], *, n_windows: int, index: int) -> Served:
+        """Records and numbers of the run; replication ``index`` gives a router its random numbers."""
+        common: dict[str, Any] = {"peak": self._peak, "n_windows": n_windows, **about}
+        slo, stepwise = self._workload.slo, why_stepwise(self._requests, self._policy, self._replica)
+        if self._cluster.n_replicas == 1:
+            records = simulate(self._requests, self._policy, self._replica, **self._client())
+            result = self._with_more(summarize(records, slo, policy=self._policy, **common), records)
+            return Served(records=records, result=result, stepwise=stepwise)
+        n, router = self._cluster.n_replicas, make_router(self._cluster.router)
+        found = self._routed(router, index, **self._client())
+        result = summarize_cluster(found, slo, policies=[self._policy] * n, **common)
+        result = self._with_more(result, found.records)
+        return Served(records=found.records, result=result, stepwise=self._why(router) or stepwise)
+
+    def watch(self, *, index: int, until_s: float) -> tuple[Records | ClusterRecords, Watch]:
+        """The same run, step by step up to a moment, with everything that is seen in it."""
+        n, replica = self._cluster.n_replicas, self._replica
+        watch = Watch(n, self._requests.prompt_tokens.tolist(), [replica.n_blocks] * n)
+        client = self._client()
+        client["until_s"] = min(client["until_s"], until_s)
+        if n > 1:
+            router = make_router(self._cluster.router)
+            return self._routed(router, index, observers=watch.observers, **client), watch
+        contents = TextContents.of(self._requests) if replica.prefix_cache else None
+        records = step_by_step(
+            self._requests, self._policy, replica, contents=contents, observer=watch.observers[0], **client
+        )
+        return records, watch
+
+    def _routed(self, router: Router, index: int, **more: Any) -> ClusterRecords:
+        return simulate_cluster(
+            self._requests,
+            [Member(self._policy, self._replica)] * self._cluster.n_replicas,
+            router,
+            load_delay_s=self._cluster.load_delay_s,
+            seed=_routing_seed(self._scenario.seed, index),
+            contents=TextContents.of(self._requests) if self._replica.prefix_cache else None,
+            **more,
+        )
+
+    def _with_more(self, result: RunResult, records: Records) -> RunResult:
+        """The numbers with what each tenant got, and what the prefix cache has spared, if there is one."""
+        result = replace(result, tenants=tenant_rows(records, self._workload.slo))
+        if not self._replica.prefix_cache:
+            return result
+        asked = ~np.isnan(records.first_scheduled_s)
+        n_asked = int(records.requests.prompt_tokens[asked].sum())
+        n_cached = int(records.cached_tokens[asked].sum())
+        return replace(result, cached_tokens=n_cached, cached_frac=n_cached / n_asked if n_asked else 0.0)
+
+    def _why(self, router: Router) -> str | None:
+        has_turns = self._requests.after is not None
+        return why_on_one_clock(router, client_cap=self._workload.client_cap, has_turns=has_turns)
+
+
+def _routing_seed(seed: int, index: int) -> int:
+    """Apart from the numbers that give the requests of the same replication."""
+    return int(seeds(seed, index + 1)[index].spawn(1)[0].generate_state(1, np.uint64)[0])
