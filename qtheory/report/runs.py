@@ -102,6 +102,8 @@ def _below(rows: Sequence[Row]) -> list[str]:
 
 def _columns(rows: Sequence[Row], *, without: tuple[str, ...] = ()) -> list[str]:
     counts = [name for name in _COUNTS if any(row.get(name) for row in rows)]
+    if any(row.get("cached_frac") is not None for row in rows):
+        counts.insert(0, "cached_frac")
     if any(row.get("precision_reached") is not None for row in rows):
         counts.append("n_replications")
     return [name for name in (*_BESIDE, *counts) if name not in without]

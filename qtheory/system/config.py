@@ -10,6 +10,7 @@ from typing import Any, get_args, get_type_hints
 from qtheory.basics.checks import shown
 from qtheory.basics.errors import ConfigError
 
+from .own_scheduler import own_name
 from .scenario import Scenario
 from .specfile import build, read_mapping
 
@@ -50,6 +51,9 @@ def _beside(key: str, value: Any, folder: str) -> Any:
         from .workload.parse import with_file
 
         return with_file(value, lambda file: _found(file, folder))
+    if key == "scheduler":
+        own = own_name(value)
+        return value if own is None or not own.file else _found(own.file, folder) + value[len(own.file) :]
     is_file = key in ("trace", "lengths") or "/" in value or value.lower().endswith(_ENDS)
     return _found(value, folder) if key in _FILES and is_file and "(" not in value else value
 

@@ -76,7 +76,7 @@ class Scenario:
     overhead_per_step_s: float | None = _say(None, "host time of a step, seconds [hardware preset]")
     overhead_per_layer_s: float | None = _say(None, "launch time of a layer, seconds [hardware preset]")
 
-    scheduler: str = _say("chunked", f"scheduler: {', '.join(SCHEDULERS)}")
+    scheduler: str = _say("chunked", f"scheduler: {', '.join(SCHEDULERS)}; or one's own, FILE.py:NAME")
     budget_tokens: int | None = _say(
         None,
         "tokens a step [chunked prefill: hardware preset, 512 on small cards, else 2048; whole prompts: the "

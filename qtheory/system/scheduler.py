@@ -10,6 +10,8 @@ from typing import Any
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 
+from .own_scheduler import is_own
+
 __all__ = [
     "CHOICES",
     "PLANNED_SCHEDULERS",
@@ -104,7 +106,7 @@ class SchedulerSpec:
     Parameters
     ----------
     name : str
-        One of `SCHEDULERS`.
+        One of `SCHEDULERS`, or a person's own as in `qtheory.system.own_scheduler.own_name`.
     budget_tokens : int, optional
         Tokens computed in one step at most, >= 1.
     max_seqs : int, optional
@@ -239,4 +241,5 @@ def _check_name(name: str) -> None:
         raise ConfigError(
             f"scheduler: this version does not have {checks.shown(name)}; one of {', '.join(SCHEDULERS)}"
         )
-    checks.one_of("scheduler", name, SCHEDULERS)
+    if name not in SCHEDULERS and not (isinstance(name, str) and is_own(name)):
+        checks.one_of("scheduler", name, SCHEDULERS)

@@ -9,7 +9,8 @@ from typing import Any
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 
-from .scheduler import CHOICES, SchedulerSpec
+from .own_scheduler import is_own
+from .scheduler import CHOICES, SCHEDULERS, SchedulerSpec
 
 __all__ = ["orders_by_prefix", "parse_scheduler"]
 
@@ -41,7 +42,8 @@ def parse_scheduler(text: str, **usual: Any) -> SchedulerSpec:
     ----------
     text : str
         A name such as ``chunked``, or one with options of `SchedulerSpec` such as
-        ``cache_aware(cache_order=dfs-weight, max_skip=8)`` or ``fair(client_weights=[1, 2])``.
+        ``cache_aware(cache_order=dfs-weight, max_skip=8)`` or ``fair(client_weights=[1, 2])``; also a
+        person's own, ``FILE.py:NAME``, whose options are not read here.
     **usual
         Options that hold where the text says nothing else.
 
@@ -61,7 +63,7 @@ def parse_scheduler(text: str, **usual: Any) -> SchedulerSpec:
     'client_weights'?)
     """
     checks.text("scheduler", text)
-    if "(" not in text:
+    if "(" not in text or (text.partition("(")[0].strip() not in SCHEDULERS and is_own(text)):
         return SchedulerSpec(name=text.strip(), **usual)
     match = _CALL.fullmatch(text)
     if match is None:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from qtheory.system.workload import TextRuns
 from qtheory.system.workload.request import Requests
-from sim import engine, reference
+from sim import engine
 from sim.kvcache import Contents
+from sim.kvcache.texts import TextContents
 from sim.record import Records
 
 from .member import Member
@@ -60,9 +61,12 @@ def simulate_divided(
     for index, member in enumerate(members):
         rows = np.flatnonzero(replica == index)
         own = rows_of(requests, rows)
-        if contents is not None and member.replica.prefix_cache:
-            part = _Part(contents, rows.tolist())
-            parts.append(reference.simulate(own, *member, until_s=until_s, contents=part))
-        else:
-            parts.append(engine.simulate(own, *member, until_s=until_s))
+        part = _part(contents, rows) if contents is not None else None
+        parts.append(engine.simulate(own, *member, until_s=until_s, contents=part))
     return parts
+
+
+def _part(contents: Contents, rows: NDArray[np.int64]) -> Contents:
+    if isinstance(contents, TextContents):
+        return TextContents(contents.runs[rows])
+    return _Part(contents, rows.tolist())

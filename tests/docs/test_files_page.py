@@ -33,6 +33,7 @@ def test_the_page_has_one_example_of_each_kind() -> None:
         "card.toml",
         "model.toml",
         "scenario.toml",
+        "shared.toml",
         "lengths.csv",
         "trace.csv",
         "steps.csv",
@@ -63,6 +64,12 @@ def test_the_scenario_runs_with_the_files_beside_it(
     more = [str(folder / word) if word.endswith(".csv") else word for word in more]
     result = answer(["run", "--scenario", str(folder / "scenario.toml"), *more], capsys)
     assert (result["hardware"], result["model"]) == ("card", "model")
+
+
+def test_the_scenario_with_structure_runs_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = answer(["run", "--scenario", str(folder / "shared.toml")], capsys)
+    assert result["prefix"] == ["shared(tokens=200)", "shared(tokens=300, n=10, zipf=0.9)"]
+    assert result["prefix_cache"] == {"cache_aware(max_skip=16)": True}
 
 
 @pytest.mark.parametrize(("flag", "file"), [("--lengths", "lengths.csv"), ("--trace", "trace.csv")])

@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
-from qtheory.system.scenario import Scenario
+from pathlib import Path
+
 from qtheory.system.scheduler import PLANNED_SCHEDULERS, SCHEDULERS
 from validation.cli.app import COMMANDS
 
 SIMULATION, THEORY, ABSENT = "simulation", "theory", "not in this version"
 KINDS = ("law", "trace", "prefixes", "conversations", "replicas")
-NO_LOAD = ("info", "validate")
+NO_LOAD = ("info", "queue", "validate")
 """Commands that answer no question about a load."""
-NOT_A_FIELD = {"prefixes": "prefix_cache", "conversations": "conversations", "replicas": "replicas"}
-"""The field of a scenario that a kind of load would need; as long as it is missing, so is the kind."""
-EVERY = ("fcfs", "static", "orca", "chunked", "sjf", "priority", "slo")
+EVERY = (
+    *("fcfs", "static", "orca", "chunked", "sjf", "priority", "slo", "cache_aware", "fair", "lifo"),
+    *("vllm", "vllm-v0", "sglang", "trtllm", "sarathi"),
+)
 
 _WORDS = {
     ("run", "law"): "run --scheduler {name} --requests 4 --replications 2",
@@ -24,13 +26,27 @@ _WORDS = {
     ("compare", "trace"): "compare --schedulers {name},{other} --trace {trace}",
     ("sweep", "law"): "sweep --schedulers {name} --rates 1,2 --requests 4 --replications 2",
     ("trace", "trace"): "trace {trace} --scheduler {name} --speed 1,2",
+    ("run", "replicas"): "run --scheduler {name} --requests 4 --replications 2 --replicas 2",
+    ("compare", "replicas"): "compare --schedulers {name},{other} --trace {trace} --replicas 2 "
+    "--router least_requests",
+    ("sweep", "replicas"): "sweep --schedulers {name} --rates 1,2 --requests 4 --replications 2 --replicas 2",
+    ("trace", "replicas"): "trace {trace} --scheduler {name} --speed 1,2 --replicas 2 --router kv_cost",
+    ("run", "prefixes"): "run --scheduler {name} {load} {prefixes}",
+    ("compare", "prefixes"): "compare --schedulers {name},{other} {load} {prefixes}",
+    ("sweep", "prefixes"): "sweep --schedulers {name} --rates 1,2 {load} {prefixes}",
+    ("trace", "prefixes"): "trace {trace} --scheduler {name} {prefixes}",
+    ("run", "conversations"): "run --scheduler {name} {load} {conversations}",
+    ("compare", "conversations"): "compare --schedulers {name},{other} {load} {conversations}",
+    ("sweep", "conversations"): "sweep --schedulers {name} --rates 1,2 {load} {conversations}",
+    ("trace", "conversations"): "trace {turns} --scheduler {name} --prefix-cache",
 }
 """Words behind ``sched-sim`` that ask for a cell."""
-_MISSING = {
-    ("sweep", "trace"),
-    ("trace", "law"),
-    *((command, kind) for command in ("run", "compare", "sweep", "trace") for kind in NOT_A_FIELD),
+_PARTS = {
+    "load": "--requests 6 --replications 2",
+    "prefixes": "--prefix-cache --prefix shared(tokens=64)",
+    "conversations": "--prefix-cache --conversations turns(n=3,think_s=0.5,message=20)",
 }
+_MISSING = {("sweep", "trace"), ("trace", "law")}
 
 
 def commands() -> list[str]:
@@ -47,7 +63,8 @@ def words(command: str, scheduler: str, kind: str, trace: str) -> str:
     """The smallest command of a cell that is simulated."""
     other = "fcfs" if scheduler != "fcfs" else "chunked"
     small = "--hardware rtx3050 --format json"
-    return f"{_WORDS[command, kind]} {small}".format(name=scheduler, other=other, trace=trace)
+    files = {"trace": trace, "turns": str(Path(trace).with_suffix(".jsonl"))}  # the second with block ids
+    return f"{_WORDS[command, kind]} {small}".format(name=scheduler, other=other, **files, **_PARTS)
 
 
 def cell(command: str, scheduler: str, kind: str) -> str:
@@ -57,11 +74,6 @@ def cell(command: str, scheduler: str, kind: str) -> str:
     if scheduler in EVERY and (command, kind) in _WORDS:
         return SIMULATION
     return ""
-
-
-def missing_fields() -> dict[str, bool]:
-    """For each kind of load that is not in this version, whether a scenario still has no field for it."""
-    return {kind: field not in Scenario.__dataclass_fields__ for kind, field in NOT_A_FIELD.items()}
 
 
 def main() -> None:

@@ -14,9 +14,10 @@ from cyclopts import Parameter
 from qtheory.basics import checks
 from qtheory.basics.errors import ApproximationWarning, ConfigError
 from qtheory.report import run_text, save_figure, table, warnings_of
-from qtheory.system.scheduler import SchedulerSpec
+from qtheory.system.scheduler_text import parse_scheduler
 
 from .emit import Answer, emit
+from .files import Writer
 from .heading import at_rate, heading, limits_text
 from .options import RunOutput
 from .records import write_records
@@ -65,7 +66,7 @@ def scheduler_list(text: str) -> list[str]:
     Raises
     ------
     ConfigError
-        If a name is unknown, empty or comes twice.
+        If a name or an option is unknown, empty or comes twice.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def scheduler_list(text: str) -> list[str]:
     """
     names = word_list("--schedulers", text)
     for name in names:
-        SchedulerSpec(name=name)
+        parse_scheduler(name)
     return names
 
 
@@ -159,6 +160,21 @@ def _in_words(value: Any) -> Any:
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
+def _apart(run: Run) -> dict[str, Any]:
+    """Lists of a run that stand in no table."""
+    lists = {"timeline": list(run.result.timeline), "tenants": list(run.result.tenants)}
+    return {name: rows for name, rows in lists.items() if rows}
+
+
+def _by_tenant(runs: Sequence[Run]) -> list[str]:
+    """A table of what each tenant got in each run, if there are several."""
+    rows = []
+    for run in runs:
+        about = {"scheduler": run.result.scheduler, "rate_rps": run.result.rate_rps}
+        rows += [about | row for row in run.result.tenants]
+    return [f"By tenant\n{table(rows)}"] if rows else []
+
+
 def emit_runs(
     runs: Sequence[Run],
     text: str,
@@ -166,6 +182,7 @@ def emit_runs(
     *,
     draw: Callable[[], Any],
     more: Mapping[str, Any] | None = None,
+    files: Mapping[str, Writer] | None = None,
 ) -> None:
     """Emit runs: heading and ``text`` for people, a row a run for programs, figure and records if asked for.
 
@@ -179,6 +196,8 @@ def emit_runs(
         Makes the figure of ``--plot``.
     more : mapping, optional
         Further entries of the JSON form.
+    files : mapping, optional
+        What writes the file behind a flag of this command alone.
 
     Raises
     ------
@@ -192,22 +211,19 @@ def emit_runs(
         raise
     rows = [run.result.row() for run in runs]
     if output.format == "json":
-        rows = [
-            row | ({"timeline": list(run.result.timeline)} if run.result.timeline else {})
-            for row, run in zip(rows, runs, strict=True)
-        ]
+        rows = [row | _apart(run) for row, run in zip(rows, runs, strict=True)]
     answer = Answer(
         rows=rows,
-        text=f"{heading(runs)}\n\n{text}",
+        text="\n\n".join([heading(runs), text, *_by_tenant(runs)]),
         provenance=_in_words(asdict(runs[0].result.provenance) | {"resolved": resolved(runs)}),
         more=more or {},
         lead=about_system(runs[0]),
     )
-    files = {
+    writers: dict[str, Writer] = {
         "--plot": lambda path: save_figure(draw(), path),
         "--records-out": lambda path: write_records(runs, path),
     }
-    emit(answer, output, files)
+    emit(answer, output, writers | dict(files or {}))
     output.drop_partial()
     for said in warnings_of(rows):
         warnings.warn(said, ApproximationWarning, stacklevel=2)

@@ -19,7 +19,8 @@ __all__ = ["at_rate", "heading", "limits_text"]
 _SAID = {
     "hardware", "tp", "model", "weights", "kv_dtype", "step_time", "scheduler", "budget_tokens", "max_seqs",
     "kv_blocks", "block_tokens", "workload", "arrivals", "rate_rps", "duration_s", "requests", "trace",
-    "speed", "ttft_slo_s", "tpot_slo_s", "e2e_slo_s", "seed",
+    "speed", "ttft_slo_s", "tpot_slo_s", "e2e_slo_s", "seed", "replicas", "router", "load_delay_s",
+    "prefix_cache", "prefix", "conversations", "tenants",
 }  # fmt: skip
 """Fields of a scenario that have a place of their own in the heading."""
 
@@ -71,7 +72,45 @@ def _limits_of_steps(runs: Sequence[Run]) -> str:
         tokens = human("budget_tokens", next(iter(budgets.values())))
     else:
         tokens = ", ".join(f"{name} {budget:,}" for name, budget in budgets.items()) + " tokens"
-    return f"{tokens} at most; {runs[0].scenario.max_seqs} running requests at most"
+    seqs = dict.fromkeys(run.replica.scheduler.max_seqs for run in runs)
+    return f"{tokens} at most; {' or '.join(map(str, seqs))} running requests at most"
+
+
+def _replicas(run: Run) -> dict[str, object]:
+    """A line on the cluster, if there is one."""
+    scenario = run.scenario
+    if scenario.replicas == 1:
+        return {}
+    reports = (
+        f", which knows their loads every {human('load_delay_s', scenario.load_delay_s)}"
+        if scenario.load_delay_s
+        else ""
+    )
+    return {"replicas": f"{scenario.replicas:,}, all alike, behind router {scenario.router}{reports}"}
+
+
+def _prefix_cache(runs: Sequence[Run]) -> dict[str, object]:
+    """A line on the prefix cache, if any scheduler has one or it was asked for."""
+    has = {run.result.scheduler: run.replica.prefix_cache for run in runs}
+    if not any(has.values()) and runs[0].scenario.prefix_cache is None:
+        return {}
+    if runs[0].scenario.prefix_cache is not None:
+        return {"prefix cache": "on" if runs[0].scenario.prefix_cache else "off"}
+    names = {flag: ", ".join(name for name, on in has.items() if on is flag) for flag in (True, False)}
+    off = f"; off for {names[False]} (--prefix-cache turns it on)" if names[False] else ""
+    return {"prefix cache": f"on for {names[True]}, which orders by what is cached{off}"}
+
+
+def _structure(run: Run) -> dict[str, object]:
+    """Lines on what requests have in common."""
+    structure = run.workload.structure
+    talks, prefixes = structure.conversations, " + ".join(map(str, structure.prefixes))
+    lines: dict[str, object] = {
+        "prompts begin with": prefixes if run.replica.prefix_cache or run.scenario.prefix else "",
+        "conversations": f"{talks}; the rate is that of all requests" if talks is not None else "",
+        "tenants": " + ".join(map(str, structure.tenants)),
+    }
+    return {name: text for name, text in lines.items() if text}
 
 
 def at_rate(runs: Sequence[Run]) -> str:
@@ -125,8 +164,11 @@ def heading(runs: Sequence[Run]) -> str:
         "model": _model(run),
         "step time": _step_time(run),
         "KV memory": f"{run.replica.n_blocks:,} blocks of {run.replica.block_tokens} tokens ({blocks})",
+        **_prefix_cache(runs),
         "step": _limits_of_steps(runs),
+        **_replicas(run),
         "load": _load(runs),
+        **_structure(run),
         "good request": limits_text(run.workload.slo),
         "runs": _replications(runs),
         "seed": run.scenario.seed,

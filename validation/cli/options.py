@@ -86,6 +86,9 @@ def _metavar(name: str, kind: type) -> str:
 
 def _flag(name: str, kind: type, text: str) -> Any:
     names = list(dict.fromkeys((flag_of(name), _long(name))))
+    if kind is bool:
+        negative = f"--no-{_long(name)[2:]}"
+        return Annotated[bool | None, Parameter(name=names, negative=negative, help=text, group=_SCENARIO)]
     return Annotated[
         kind | None,
         Parameter(

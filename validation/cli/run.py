@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from .answers import Windows, emit_runs, title, windows_of, with_windows
 from .options import RUN_OUTPUT, Given, RunOutput, scenario_flags
 from .study import STUDY, StudyFlags, simulated
+from .tracing import TRACE, TracedOutput, TraceFlags, traced
 
 if TYPE_CHECKING:
     RunFlags = Given
@@ -33,12 +34,15 @@ def run(
     windows: Windows = None,
     no_records: Annotated[bool, _LEAN] = False,
     study: StudyFlags = STUDY,
+    inside: TraceFlags = TRACE,
     output: RunOutput = RUN_OUTPUT,
 ) -> None:
     """Simulate one scheduler under one load.
 
-    The figure of ``--plot`` shows queue, running requests and KV memory over time, of the first replication.
+    The figure of ``--plot`` shows queue, running requests and KV memory over time, of the first replication,
+    which is also the one of ``--trace-out`` and ``--explain-stalls``.
     """
+    output = TracedOutput.of(output, inside)
     output.check()
     from qtheory.report import draw_timeline
     from validation import answer  # slow to import, so only here
@@ -46,9 +50,12 @@ def run(
     wanted = study.study(output, n_windows=windows_of(windows, output), lean=no_records)
     scenario = flags.load_for(output)
     [found] = simulated(answer.compare, scenario, [scenario.scheduler], study=wanted, output=output)
+    seen = traced(found, inside)
     emit_runs(
         [found],
-        with_windows(found, windows),
+        "\n\n".join([with_windows(found, windows), *seen.blocks]),
         output,
         draw=lambda: draw_timeline(found.result.timeline, title=title([found]))[0].figure,
+        more=seen.more,
+        files=seen.files,
     )

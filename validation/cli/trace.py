@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     TraceFlags = Given
 else:
     TraceFlags = scenario_flags(
-        without=["trace", "speed", "lengths", "prompt", "output", "correlation", "arrivals", "rate_rps"]
+        without=[
+            "trace",
+            "speed",
+            "lengths",
+            "prompt",
+            "output",
+            "correlation",
+            "conversations",
+            "arrivals",
+            "rate_rps",
+        ]
     )
 _NO_FLAGS = TraceFlags()
 

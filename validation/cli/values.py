@@ -42,8 +42,10 @@ def _whole(text: str, unit: str) -> int:
         number = Decimal(_ascii(text).replace("_", ""))
     except (InvalidOperation, ValueError):
         raise ConfigError(f"{text!r} is not a whole number{unit}") from None
-    if not number.is_finite() or number != number.to_integral_value() or abs(number) > 10**18:
+    if not number.is_finite() or number != number.to_integral_value():
         raise ConfigError(f"{text!r} is not a whole number{unit}")
+    if abs(number) > 10**18:
+        raise ConfigError(f"{text!r} is too large; at most 10^18")
     return int(number)
 
 
@@ -159,16 +161,28 @@ def word_list(flag: str, text: str) -> list[str]:
 
     Examples
     --------
-    >>> word_list("--schedulers", "fcfs, chunked")
-    ['fcfs', 'chunked']
+    >>> word_list("--schedulers", "fcfs, fair(prompt_weight=1, client_weights=[1, 2])")
+    ['fcfs', 'fair(prompt_weight=1, client_weights=[1, 2])']
     """
-    words = [word.strip() for word in text.split(",")]
+    words = _outside_brackets(text)
     if not all(words):
         raise ConfigError(f"{flag}: {text!r} has an empty entry; separate entries by single commas")
     twice = next((word for i, word in enumerate(words) if word in words[:i]), None)
     if twice is not None:
         raise ConfigError(f"{flag}: {twice!r} comes twice in {text!r}; give each once")
     return words
+
+
+def _outside_brackets(text: str) -> list[str]:
+    """The parts between commas that stand in no bracket."""
+    words, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth <= 0:
+            words.append("")
+        else:
+            words[-1] += letter
+    return [word.strip() for word in words]
 
 
 def number_list(flag: str, text: str) -> list[float]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
 from qtheory.basics.ranges import at_most
 from qtheory.laws import Constant, Law, Rounded, spell
 
@@ -16,6 +17,7 @@ from ._limits import LONGEST_S
 __all__ = ["Conversations", "Turns"]
 
 _MOST_TURNS = 100_000
+_MOST_REQUESTS = 100_000_000
 _MOST_TOKENS = 10**9
 
 Ints = NDArray[np.int64]
@@ -112,11 +114,23 @@ class Conversations:
             Its children are used, spawned here.
         n_requests, n_sessions : int
             One of the two, >= 0.
+
+        Raises
+        ------
+        ConfigError
+            If these are more than 100 million requests.
         """
         turns_rng, think_rng = rng.spawn(2)
         wanted = n_requests if n_sessions is None else n_sessions
         drawn = np.floor(self.turns.sample(turns_rng, wanted or 0) + 0.5)
         counts = np.clip(drawn, 1, 10 * _MOST_TURNS).astype(np.int64)
+        if n_sessions is None:
+            counts = counts[: int(np.searchsorted(np.cumsum(counts), wanted or 0)) + 1]
+        elif counts.sum() > _MOST_REQUESTS:
+            raise ConfigError(
+                f"conversations: {counts.sum():,} requests in {n_sessions:,} conversations are more than "
+                f"{_MOST_REQUESTS:,}; lower the rate or the duration"
+            )
         session = np.repeat(np.arange(len(counts)), counts)
         session = session if n_sessions is not None else session[: n_requests or 0]
         rows = np.arange(len(session))

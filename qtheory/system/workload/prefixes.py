@@ -14,7 +14,7 @@ from qtheory.laws import Constant, Law, spell
 
 __all__ = ["SharedPrefix", "shared_runs"]
 
-_MOST_TEXTS = 10_000_000
+_MOST_TEXTS, _STEEPEST = 10_000_000, 100
 _MOST_TOKENS = 10**9
 
 Ints = NDArray[np.int64]
@@ -33,7 +33,7 @@ class SharedPrefix:
     n : int
         Texts to choose from, 1 .. 10,000,000 (default 1: all have the same).
     zipf : float
-        Exponent, >= 0 (default 0: all are equally popular).
+        Exponent, 0 .. 100 (default 0: all are equally popular).
 
     Raises
     ------
@@ -55,6 +55,7 @@ class SharedPrefix:
         checks.integer(n=self.n)
         at_most(_MOST_TEXTS, n=self.n)
         checks.non_negative(zipf=self.zipf)
+        at_most(_STEEPEST, zipf=self.zipf)
         checks.positive(tokens=self.tokens.mean)
         at_most(_MOST_TOKENS, tokens=self.tokens.mean)
 
@@ -76,11 +77,12 @@ class SharedPrefix:
         n_requests : int
         """
         lengths_rng, choice_rng = rng.spawn(2)
-        lengths = np.maximum(np.floor(self.tokens.sample(lengths_rng, self.n) + 0.5), 1).astype(np.int64)
+        drawn = np.floor(self.tokens.sample(lengths_rng, self.n) + 0.5)
+        lengths = np.clip(drawn, 1, _MOST_TOKENS).astype(np.int64)
         edges = np.cumsum(self.popularity())
         picks = np.searchsorted(edges, choice_rng.random(n_requests) * edges[-1], side="right")
         picks = np.minimum(picks, self.n - 1).astype(np.int64)
-        return picks, np.minimum(lengths, _MOST_TOKENS)[picks]
+        return picks, lengths[picks]
 
     def __str__(self) -> str:
         tokens = spell(float(self.tokens.value)) if isinstance(self.tokens, Constant) else str(self.tokens)

@@ -46,7 +46,7 @@ FLAGS = [
     ("run --tpot-slo-s 0", "--tpot-slo-s", "> 0"),
     ("run --hardware= --tp 2", "--hardware", "empty"),
     ("run --scheduler chuncked --duration 1", "--scheduler", "'chuncked'", "did you mean 'chunked'"),
-    ("run --scheduler vllm --duration 1", "--scheduler", "'vllm'", "version"),
+    ("run --scheduler disaggregated --duration 1", "--scheduler", "'disaggregated'", "version"),
     ("compare --schedulers fcfs,slow", "'slow'", "did you mean 'slo'"),
     ("compare --schedulers fcfs,fcfs", "--schedulers", "'fcfs'", "twice"),
     ("run --victim oldest --duration 1", "--victim", "'oldest'", "last_admitted"),

@@ -23,10 +23,17 @@ def test_whole_numbers_are_read_however_they_are_written(word: str, value: int) 
     assert read("tp", int, word) == value
 
 
-@pytest.mark.parametrize("word", ["1.5", "two", "", "nan", "inf", "1e400", "3s", "0x10"])
+@pytest.mark.parametrize("word", ["1.5", "two", "", "nan", "inf", "3s", "0x10"])
 def test_what_is_not_a_whole_number_is_never_rounded_to_one(word: str) -> None:
     with pytest.raises(ConfigError, match="not a whole number"):
         read("tp", int, word)
+
+
+@pytest.mark.parametrize("word", ["1e400", "1e19", str(10**18 + 1), "-1e30"])
+def test_a_whole_number_beyond_every_limit_is_called_too_large(word: str) -> None:
+    with pytest.raises(ConfigError, match=r"is too large; at most 10\^18"):
+        read("tp", int, word)
+    assert read("tp", int, "1e18") == 10**18
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,7 @@ def test_what_is_spelled_reads_back_the_same(parse: Callable[[str], Any], text: 
         (parse_prefixes, "shared(n=3)", "prefix: shared: tokens is needed"),
         (parse_prefixes, "shared(100, n=2.5)", "prefix: shared: n: 2.5 must be a whole number"),
         (parse_prefixes, "shared(100, n=20000000)", "prefix: shared: n: .*at most 10,000,000"),
+        (parse_prefixes, "shared(100, zipf=1e308)", "prefix: shared: zipf: .* at most 100"),
         (parse_prefixes, "shared(100, zipf=-1)", "prefix: shared: zipf: -1 must be >= 0"),
         (parse_prefixes, "shared(100, zpif=1)", r"unknown parameter 'zpif' \(did you mean 'zipf'\?\)"),
         (parse_prefixes, "shared(100, 3)", "prefix: shared: write the parameters by name"),
@@ -187,3 +188,26 @@ def test_what_contradicts_the_load_is_refused() -> None:
     own = Requests(arrival_s=[0.0], prompt_tokens=[5], output_tokens=[5], client=[3])
     with pytest.raises(ConfigError, match="tenants: given together with a trace"):
         Structure(tenants=parse_tenants("tenant(1)")).dress(own, None, rng, find_profile("chat").slo)
+
+
+def test_few_requests_of_long_conversations_need_little_memory() -> None:
+    talks = parse_conversations("turns(n=90000, think_s=0)")
+    turns = talks.draw(np.random.default_rng(1), 10)
+    assert turns.after.tolist() == list(range(-1, 9))
+    with pytest.raises(ConfigError, match="conversations: 450,000,000 requests in 5,000 conversations"):
+        talks.draw(np.random.default_rng(1), n_sessions=5000)
+
+
+def test_a_time_in_which_nothing_begins_has_no_requests() -> None:
+    requests = asked(
+        conversations=TALKS, tenants="tenant(1) + tenant(2)", prefix="shared(9)", requests=None,
+        duration_s=1e-6,
+    )  # fmt: skip
+    assert len(requests) == 0
+
+
+def test_a_length_beyond_all_prompts_is_cut_to_them() -> None:
+    (prefix,) = parse_prefixes("shared(tokens=lognormal(mean=1e9, cv=1000), n=50, zipf=100)")
+    picks, tokens = prefix.choose(np.random.default_rng(1), 20)
+    assert set(picks.tolist()) == {0}
+    assert tokens.min() >= 1
