@@ -1,4 +1,4 @@
-"""For tests of engines and policies: small step times, random requests (these need hypothesis)."""
+"""For tests of engines and policies: small step times, a check, random requests (these need hypothesis)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy as np
 from qtheory.basics import checks
 from qtheory.system.workload.request import Requests
 
+from ._policy_check import check_policy
 from .kvcache import Contents
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["AffineStep", "ConstantStep", "alike", "request_lists"]
+__all__ = ["AffineStep", "ConstantStep", "alike", "check_policy", "request_lists"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from .ordering import (
     ShortestOutput,
 )
 from .overtaken import Unskipped
+from .own import own_policy, policy_of, watched
 from .pieces import (
     Account,
     Composition,
@@ -100,7 +101,10 @@ __all__ = [
     "alone_s",
     "assemble",
     "make_policy",
+    "own_policy",
     "policy_meaning",
     "policy_names",
+    "policy_of",
     "register",
+    "watched",
 ]

@@ -10,6 +10,7 @@ from qtheory.system.scheduler import SchedulerSpec
 
 from .admission import FirstChunk, FullPrompt, NoEvict
 from .expected import Expected
+from .own import own_policy
 from .pieces import Composition, DynamicOrdering, Gate, Ordering, Victim
 from .policy import Policy
 from .shedding import Shedding
@@ -113,18 +114,20 @@ def make_policy(spec: SchedulerSpec) -> Policy:
     Parameters
     ----------
     spec : SchedulerSpec
-        Name and options.
+        Name and options; the name may be that of a person's own, as for `own_policy`.
 
     Raises
     ------
     ConfigError
-        If an option does not go with the scheduler.
+        If an option does not go with the scheduler, or a person's own cannot be loaded.
 
     Examples
     --------
     >>> make_policy(SchedulerSpec(name="chunked", budget_tokens=512)).budget_tokens
     512
     """
+    if spec.name not in _MAKERS:
+        return own_policy(spec)
     return _MAKERS[spec.name](spec)
 
 

@@ -110,7 +110,7 @@ def spare_inputs(targets: Mapping[str, Path], texts: Iterable[str]) -> None:
     --------
     >>> spare_inputs({"--out": Path("a.json")}, ["chunked", "quantiles(b.csv)"])
     """
-    words = {word.strip(" '\"") for text in texts for word in (text, *re.split(r"[(),=]", text))}
+    words = {word.strip(" '\"") for text in texts for word in (text, *re.split(r"[(),=]|(?<=\.py):", text))}
     for flag, path in targets.items():
         if any(_same(path, word) for word in words - {""}):
             raise ConfigError(f"{flag}: {shown_name(path)}: is read by this command; give another name")
