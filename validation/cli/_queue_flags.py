@@ -41,6 +41,16 @@ def _flag(name: str) -> str:
     return _SHORT.get(name, flag_of(name))
 
 
+def _long(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _without_unit(name: str) -> list[str]:
+    """The flag as people say it, ``--mean-patience``, where no other parameter has that name."""
+    plain = re.sub(r"(_per)?_(s|rps)$", "", name)
+    return [] if plain in PARAMETERS else [_long(plain)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ParameterFlags:
     """Parameters of a queue as given on the command line; None where a flag was left out."""
@@ -65,7 +75,7 @@ def queue_flags() -> Any:
     for name, parameter in PARAMETERS.items():
         if parameter.kind == "arrivals":
             continue
-        names = list(dict.fromkeys((_flag(name), f"--{name.replace('_', '-')}")))
+        names = list(dict.fromkeys((_flag(name), _long(name), *_without_unit(name))))
         flag = Parameter(
             name=names,
             help=parameter.meaning + (f", {parameter.unit}" if parameter.unit else ""),
@@ -146,4 +156,18 @@ def spelled(own: Mapping[str, str], given: Collection[str]) -> Iterator[None]:
             raise
         flag = own.get(head[0], _flag(head[0]))
         kind = type(error) if type(error).__init__ is Exception.__init__ else ConfigError
-        raise kind(flag + text[head.end() :]) from None
+        rest = text[head.end() :]
+        raise kind(flag + (rest if head[0] == "solve" else _with_flags(rest))) from None
+
+
+_LISTED = re.compile(r"(?<= needs )[^:]*|(?<=it takes ).*|(?<=did you mean ')\w+(?=')")
+_LONE = re.compile(r"(?<![\w'-])\w+_\w+\b(?!=)")
+
+
+def _with_flags(text: str) -> str:
+    """Other parameters that a message advises, as flags too."""
+
+    def flags(found: re.Match[str]) -> str:
+        return re.sub(r"\w+", lambda word: _flag(word[0]) if word[0] in PARAMETERS else word[0], found[0])
+
+    return _LONE.sub(flags, _LISTED.sub(flags, text))

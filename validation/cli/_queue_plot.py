@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qtheory.basics.errors import ConfigError
+from qtheory.queues.kendall.quantity import percentile_head
 from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, new_figure
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def draw_rates(rows: Sequence[Mapping[str, Any]], percentiles: Sequence[float], 
     ConfigError
         If no rate has any of them.
     """
-    heads = ["mean", *(f"p{level:g}" for level in percentiles)]
+    heads = ["mean", *map(percentile_head, percentiles)]
     panels = [
         what
         for what in ("wait", "response")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from qtheory.queues.kendall.quantity import percentile_head
 from qtheory.report import human, pairs, table
 
 if TYPE_CHECKING:
@@ -76,7 +77,10 @@ def _laws(answer: QueueAnswer, row: Mapping[str, Any], percentiles: Sequence[flo
     lines, used = [], set()
     for what in dict.fromkeys(("wait", "response", *answer.laws, "number", "busy_period")):
         mean = variance_name(what).replace("var_", "mean_").replace("_s2", "_s")
-        names = {"mean": mean, **{f"p{level:g}": percentile_name(level, what) for level in percentiles}}
+        names = {
+            "mean": mean,
+            **{percentile_head(level): percentile_name(level, what) for level in percentiles},
+        }
         unit = "mean_number" if what == "number" else "mean_s"
         line = {heading: human(unit, row[name]) for heading, name in names.items() if name in row}
         if (variance := row.get(variance_name(what))) is not None:
@@ -84,7 +88,7 @@ def _laws(answer: QueueAnswer, row: Mapping[str, Any], percentiles: Sequence[flo
         used |= {*names.values(), variance_name(what)}
         if line:
             lines.append({"": what.replace("_", " ").replace("class", "class "), **line})
-    columns = ["", "mean", "std dev", *(f"p{level:g}" for level in percentiles)]
+    columns = ["", "mean", "std dev", *(percentile_head(level) for level in percentiles)]
     return table(lines, columns), used
 
 
@@ -103,7 +107,9 @@ def _not_given(reasons: Mapping[str, str]) -> str:
 def rates_text(rows: Sequence[Mapping[str, Any]], says: str, percentiles: Sequence[float]) -> str:
     """A line a rate, and what is said of those without a steady state."""
     times = [
-        f"{head}_{what}_s" for what in _KINDS[:2] for head in ("mean", *(f"p{p:g}" for p in percentiles))
+        f"{head}_{what}_s"
+        for what in _KINDS[:2]
+        for head in ("mean", *(percentile_head(p) for p in percentiles))
     ]
     columns = ["rate_rps", "utilization_frac", *times, "mean_number", "prob_block", "prob_abandon"]
     blocks = [fill(says, **_WIDE), table(rows, columns)]

@@ -11,6 +11,7 @@ from cyclopts import Group, Parameter
 from qtheory.basics.errors import ConfigError
 
 from ._queue_flags import ParameterFlags, QueueOutput, percentile_list, queue_flags, spelled
+from ._queue_patience import told_if_slow
 from .emit import Answer, emit
 from .files import spare_inputs
 from .options import OUTPUT, Output
@@ -28,6 +29,7 @@ __all__ = ["queue"]
 
 NOTHING_DOES = 1
 _POINTS = 25
+_SLOW = "still computing; a load further from its limit, a smaller system or fewer --points need less"
 
 
 def _flag(names: str, text: str, kind: type = str, metavar: str = "TEXT") -> Parameter:
@@ -131,7 +133,7 @@ class _Question:
         swept = self._swept()
         own = {"solve": "--solve", "min_rate": "--min-rate", "max_rate": "--max-rate", "points": "--points"}
         own |= {key: f"--set {key}" for key in (text.partition("=")[0].strip() for text in more)}
-        with spelled(own, given):
+        with spelled(own, given), told_if_slow(_SLOW, quiet=self.output.quiet):
             asked = NamedQueue(name=name, given=given)
             if swept:
                 _rates(asked, self)

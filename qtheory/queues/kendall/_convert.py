@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qtheory.basics import checks
@@ -13,7 +13,7 @@ from .parameters import Parameter
 if TYPE_CHECKING:
     from qtheory.laws import Law
 
-__all__ = ["converted", "law_of"]
+__all__ = ["converted", "law_of", "with_name"]
 
 _PHASES = {"phasetype": "PhaseType", "coxian": "Coxian"}
 
@@ -102,7 +102,19 @@ def _phase_law(name: str, head: str, text: str) -> Law:
     return law
 
 
+def with_name(error: ConfigError, values: Mapping[str, Any]) -> ConfigError:
+    """The error, with the parameter in front if it begins with the law that is given for it."""
+    text = str(error)
+    for name, value in values.items():
+        laws = value if isinstance(value, list | tuple) else [value]
+        if any(hasattr(law, "moment") and text.startswith(f"{law}:") for law in laws):
+            return ConfigError(f"{name}: {text}")
+    return error
+
+
 def _matrix(name: str, value: Any) -> list[list[float]]:
+    if isinstance(value, str) and "[" not in value and ";" in value:
+        value = value.split(";")
     rows = _items(name, value)
     return [[_number(name, item) for item in _items(name, row)] for row in rows]
 

@@ -17,6 +17,7 @@ class Grid:
     """All values in order, from index to value and back."""
 
     whole: bool
+    most: int = _MOST_WHOLE
 
     def value(self, index: int) -> float:
         """The value of a number; a whole one is an int."""
@@ -35,7 +36,7 @@ class Grid:
     @property
     def ends(self) -> tuple[int, int]:
         """First and last index."""
-        return (1, _MOST_WHOLE) if self.whole else (-_DECADES * _DIGITS, _DECADES * _DIGITS)
+        return (1, self.most) if self.whole else (-_DECADES * _DIGITS, _DECADES * _DIGITS)
 
     def further(self, index: int, *, up: bool) -> int | None:
         """A large step on, twice or ten times as far; None at the end."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from qtheory.basics.errors import ConfigError, ConvergenceError, ServingError, UnstableError
 
 from ._grid import Grid
-from .answer import QueueAnswer, answer
+from .answer import NotGivenError, QueueAnswer, answer
 from .condition import Condition
 from .front import NamedQueue
 
@@ -56,7 +56,8 @@ class Probe:
             self.errors[index] = error
             return BROKEN
         except ConfigError as error:
-            if _is_of_the_question(error, self.conditions):
+            known = isinstance(error, NotGivenError) and self.values  # far out only means may be there
+            if not known and _is_of_the_question(error, self.conditions):
                 raise ConfigError(f"solve: {error}") from None
             self.errors[index] = error
             return BROKEN
@@ -66,9 +67,9 @@ class Probe:
 
     def scale(self) -> float:
         """A value of the right order of magnitude to begin with."""
-        if self.grid.whole:
-            return 1.0
         service_s, rate_rps = self._mean_service_s(), self._rate_rps()
+        if self.grid.whole:
+            return (rate_rps or 0.0) * (service_s or 0.0) if self.name == "n_servers" else 1.0
         if self.name == "rate_rps":
             return self._n_servers() / service_s if service_s else 1.0
         if self.name == "service_rate_rps":
@@ -145,6 +146,25 @@ class Probe:
             stable, beyond = (stable, middle) if self(middle) == UNSTABLE else (middle, beyond)
         return stable
 
+    def is_refused(self, index: int) -> bool:
+        """Whether a value is one that the model does not take, such as more servers than places."""
+        error = self.errors.get(index)
+        return isinstance(error, ConfigError) and not isinstance(error, NotGivenError)
+
+    def last_allowed(self, here: int, refused: int) -> int:
+        """The last index that the model takes between one that it takes and one that it does not."""
+        while abs(refused - here) > 1:
+            middle = (here + refused) // 2
+            here, refused = (here, middle) if self(middle) == BROKEN else (middle, refused)
+        return here
+
+    def is_worse(self, index: int, *, than: int | None) -> bool:
+        """Whether a condition fails at an index by more than at another one."""
+        if than not in self.values or index not in self.values:
+            return False
+        found = zip(self.conditions, self.values[index], self.values[than], strict=True)
+        return any(not one.holds(a) and abs(a - one.limit) > abs(b - one.limit) for one, a, b in found)
+
     def middle(self) -> tuple[int, int]:
         """The part of the grid where values were found, for a closer look."""
         known = sorted(self.values)
@@ -190,7 +210,7 @@ def _is_of_the_question(error: ConfigError, conditions: tuple[Condition, ...]) -
 
 def _beside(value: float, limit: float) -> str:
     """The value with six digits, or as many as tell it from the limit."""
-    for digits in range(6, 16):
+    for digits in range(6, 18):
         if float(text := f"{value:.{digits}g}") != limit:
             return text
     return f"{value:.6g}"

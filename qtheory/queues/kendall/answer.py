@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 
+from ._convert import with_name
 from ._number import number_percentiles
 from .front import NamedQueue
 from .model import QueueModel
@@ -161,16 +162,14 @@ class QueueAnswer:
 
     def _variance(self, name: str, what: str) -> float:
         own = getattr(self.model, f"var_{what}_s2", None)
-        if what in self.laws:
+        if what in self.laws or callable(own):
             try:
-                found = self.laws[what].var_s2
+                found = self.laws[what].var_s2 if own is None or what in self.laws else float(own())
             except ConfigError as error:
                 raise NotGivenError(name, self.asked.title, str(error).partition(": ")[2]) from None
         elif (number := self.numbers.get(f"var_{what}_s2", self.numbers.get(f"var_{what}"))) is not None:
             found = number
-        elif callable(own):
-            found = float(own())
-        elif any(hasattr(self.result, f"var_{what}{unit}") for unit in ("_s2", "")):
+        elif any(_computes(self.result, f"var_{what}{unit}") for unit in ("_s2", "")):
             raise NotGivenError(name, self.asked.title, "it is infinite, as a moment that it needs is")
         elif what in ("wait", "response", "number") or PART.fullmatch(what):
             raise self._missing(name, what, "law")
@@ -229,6 +228,14 @@ class QueueAnswer:
         yield from (percentile_name(level, "number") for level in percentiles)
 
 
+def _computes(result: QueueResult, name: str) -> bool:
+    """Whether the result of this model has a field of its own for it, not only the one of all results."""
+    from qtheory.queues.result import QueueResult  # slow to import, so only here
+
+    ours = [kind for kind in type(result).__mro__ if kind not in QueueResult.__mro__]
+    return any(name in vars(kind).get("__annotations__", {}) for kind in ours)
+
+
 def answer(asked: NamedQueue) -> QueueAnswer:
     """The steady state of a named queue.
 
@@ -260,3 +267,5 @@ def answer(asked: NamedQueue) -> QueueAnswer:
         raise UnstableError(
             f"the load of {asked.title} cannot be told from 1; lower the rate or shorten the service"
         ) from None
+    except ConfigError as error:
+        raise with_name(error, asked.values) from None

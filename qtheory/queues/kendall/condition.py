@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
@@ -75,7 +76,9 @@ def unknown_name(text: str) -> str:
     return _SHORT.get(name, f"{name}_s" if f"{name}_s" in PARAMETERS else name)
 
 
-def parse_condition(text: str, known: Sequence[Parameter]) -> tuple[str, tuple[Condition, ...]]:
+def parse_condition(
+    text: str, known: Sequence[Parameter], in_name: Mapping[str, int] = MappingProxyType({})
+) -> tuple[str, tuple[Condition, ...]]:
     """The unknown and the conditions of a text.
 
     Parameters
@@ -84,6 +87,8 @@ def parse_condition(text: str, known: Sequence[Parameter]) -> tuple[str, tuple[C
         ``unknown: quantity<=number``; several conditions with ``and`` between them.
     known : sequence of Parameter
         What the unknown can be.
+    in_name : mapping
+        Parameters that are numbers in the name of the model already, and so cannot be unknown.
 
     Raises
     ------
@@ -105,12 +110,16 @@ def parse_condition(text: str, known: Sequence[Parameter]) -> tuple[str, tuple[C
     name = unknown_name(head)
     if name not in names and f"{name}_s" in names:
         name = f"{name}_s"
+    if name in in_name:
+        raise ConfigError(
+            f"solve: {name} is {in_name[name]} in the name; write a letter there, as in M/M/c/K"
+        )
     if name not in names:
         hint = checks.nearest(head.strip(), [*names, *_SHORT], cutoff=0.75)
         raise ConfigError(
             f"solve: {checks.shown(head.strip())} cannot be the unknown{hint}; one of {', '.join(names)}"
         )
-    return name, tuple(_condition(part) for part in re.split(r"\s+and\s+", rest.strip()))
+    return name, tuple(_condition(part) for part in re.split(r"\s+and\s+", rest.strip(), flags=re.IGNORECASE))
 
 
 def _condition(text: str) -> Condition:

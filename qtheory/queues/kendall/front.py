@@ -10,7 +10,7 @@ from typing import Any, cast
 from qtheory.basics.errors import ConfigError
 
 from . import _makers
-from ._convert import converted
+from ._convert import converted, with_name
 from ._needs import ARRIVAL_SIDE, SERVICE_SIDE, check_given, from_name, has_side, needs_of
 from ._sides import arrival_values, service_values
 from .model import KendallModel, QueueModel, find_model
@@ -75,10 +75,13 @@ class NamedQueue:
             found[name] = converted(entry.parameter(name), value, each=entry.is_each(name))
         if notation is None:
             return found
-        if has_side(entry, SERVICE_SIDE):
-            found |= service_values(entry, notation, found)
-        if has_side(entry, ARRIVAL_SIDE):
-            found |= arrival_values(entry, notation, found)
+        try:
+            if has_side(entry, SERVICE_SIDE):
+                found |= service_values(entry, notation, found)
+            if has_side(entry, ARRIVAL_SIDE):
+                found |= arrival_values(entry, notation, found)
+        except ConfigError as error:
+            raise with_name(error, found) from None
         return found
 
     def model(self) -> QueueModel:

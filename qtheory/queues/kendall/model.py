@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -118,7 +119,8 @@ class KendallModel:
     @property
     def says(self) -> str:
         """What the model is, the first line of its description."""
-        return (self.kind.__doc__ or "").strip().partition("\n")[0]
+        line = (self.kind.__doc__ or "").strip().partition("\n")[0]
+        return re.sub(r"\s*\[\d+\]_|``|:\w+:(?=`)", "", line)
 
     @property
     def pattern(self) -> Notation | None:
@@ -246,7 +248,7 @@ def find_model(name: str) -> tuple[KendallModel, Notation | None]:
     folded = _folded(name)
     for model in kendall_models():
         if folded in [_folded(each) for each in (model.name, *model.also)]:
-            return model, read_notation(name)
+            return model, read_notation(name) or model.pattern
     notation = read_notation(name)
     for wider in [] if notation is None else notation.wider():
         for model in kendall_models():
@@ -265,7 +267,8 @@ def _patterns(model: KendallModel) -> Iterator[Notation]:
 
 def _folded(name: str) -> str:
     """The name without what does not count: large letters, blanks, dashes, marks of raised letters."""
-    return "".join(letter for letter in name.lower() if letter not in " -_^{}")
+    signs = re.sub(r"/\s*-", "/\u2212", name.lower())  # M/M/-1 is not M/M/1
+    return "".join(letter for letter in signs if letter not in " -_^{}")
 
 
 def _nearest(name: str, notation: Notation | None) -> str:

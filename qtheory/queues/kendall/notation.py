@@ -22,6 +22,9 @@ _SERVICE = re.compile(
 _SERVERS = re.compile(r"(?P<count>\d+|c|inf)(?:\+(?P<patience>[a-z]+_?\d*))?", re.IGNORECASE)
 _MORE_GENERAL = {"M": "M PH G", "D": "D G", "E": "E PH G", "H": "H PH G", "PH": "PH G", "MMPP": "MMPP MAP"}
 _MOST_DIGITS = 15
+_IN_ORDER = ("fcfs", "fifo")
+_USUAL = re.compile(r"(?P<first>[^/]*/[^/]*/.*?)(?:\s*/\s*(?:inf|fcfs|fifo))+", re.IGNORECASE)
+"""Places behind the servers that say what holds without them: no limit, in order of arrival."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +154,10 @@ def read_notation(text: str) -> Notation | None:
     >>> read_notation("m/m/8/20").capacity, read_notation("M/G/1-PS").rule, read_notation("M/Q/1")
     (20, 'ps', None)
     """
-    head, _, rule = _behind_servers(text.replace("\u221e", "inf").strip())
+    plain = text.replace("\u221e", "inf").strip()
+    usual = _USUAL.fullmatch(plain)
+    head, _, rule = _behind_servers(plain if usual is None else usual["first"])
+    rule = "" if rule in _IN_ORDER else rule
     parts = [part.strip() for part in head.split("/")]
     if len(parts) not in (3, 4):
         return None

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
-__all__ = ["PART", "PERCENTILE", "TAIL", "bare", "percentile_name", "variance_name"]
+__all__ = ["PART", "PERCENTILE", "TAIL", "bare", "percentile_head", "percentile_name", "variance_name"]
 
 PERCENTILE = re.compile(r"p(?P<level>\d+(?:\.\d+)?)_(?P<what>\w+)")
 TAIL = re.compile(r"tail_(?P<what>\w+?)\((?P<time>[^()]*)\)(?P<rest>\w*)")
 PART = re.compile(r"(?P<name>\w+)_(?P<part>class|station)(?P<which>\d+)")
+
+
+def percentile_head(level: float) -> str:
+    """What stands for a percentile in a table: all its digits, and no exponent.
+
+    Parameters
+    ----------
+    level : float
+        In per cent, between 0 and 100.
+
+    Examples
+    --------
+    >>> percentile_head(99.0), percentile_head(99.99999), percentile_head(1e-7)
+    ('p99', 'p99.99999', 'p0.0000001')
+    """
+    return f"p{Decimal(repr(float(level))).normalize():f}"
 
 
 def percentile_name(level: float, what: str) -> str:
@@ -26,7 +43,7 @@ def percentile_name(level: float, what: str) -> str:
     >>> percentile_name(99, "wait"), percentile_name(99.9, "number")
     ('p99_wait_s', 'p99.9_number')
     """
-    return f"p{level:.10g}_{_with_unit(what, '' if what == 'number' else '_s')}"
+    return f"{percentile_head(level)}_{_with_unit(what, '' if what == 'number' else '_s')}"
 
 
 def variance_name(what: str) -> str:

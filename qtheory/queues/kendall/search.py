@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -11,10 +11,12 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 
 from ._grid import Grid
+from ._needs import SERVICE_SIDE, from_name
 from ._probe import BROKEN, FAILS, HOLDS, UNSTABLE, Probe
 from .answer import QueueAnswer
 from .condition import Condition, parse_condition
 from .front import NamedQueue
+from .model import find_model
 from .parameters import Parameter
 
 __all__ = ["Solution", "solve_for", "stability_limit"]
@@ -28,6 +30,7 @@ _LARGEST = {
 """Unknowns of which more is harder; of all others the least that is enough is looked for."""
 _SHARES = (0.9, 0.99, 0.999, 0.9999, 0.99999)
 _FINE = 1.5
+_FURTHER = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,14 +108,18 @@ def solve_for(asked: NamedQueue, text: str) -> Solution:
     >>> found.value, found.says
     (13, 'with 12 it is p99_wait_s = 0.659481')
     """
-    name, conditions = parse_condition(text, _unknowns(asked))
+    name, conditions = parse_condition(text, _unknowns(asked), from_name(*find_model(asked.name)))
     in_list = name == "rate_rps" and name in asked.entry.each
     if name in asked.given and not in_list:
         raise ConfigError(f"{name}: is the unknown and given too; leave one of the two out")
+    rivals = [other for other in asked.given if {name, other} <= set(SERVICE_SIDE) - {"service"}]
+    if rivals:
+        raise ConfigError(f"{rivals[0]}: decides {name}, the unknown; leave it out")
     unknown = asked.entry.parameter(name)
-    grid = Grid(whole=unknown.kind == "whole")
-    probe = Probe(asked=asked, name=name, conditions=conditions, grid=grid)
-    start = grid.index(probe.scale())
+    probe = Probe(asked=asked, name=name, conditions=conditions, grid=Grid(whole=unknown.kind == "whole"))
+    start = probe.grid.index(probe.scale())
+    if start > probe.grid.ends[1]:  # a very large system: some more decades beyond where it begins
+        probe.grid = replace(probe.grid, most=_FURTHER * start)
     probe.check(start)
     bracket = _bracket(probe, start, wish_up=name in _LARGEST)
     if bracket is None:
@@ -124,7 +131,7 @@ def solve_for(asked: NamedQueue, text: str) -> Solution:
         unknown=unknown,
         conditions=conditions,
         verdict="everywhere" if every else "found",
-        value=grid.value(held),
+        value=probe.grid.value(held),
         is_largest=other > held,
         answer=probe.answers[held],
         says=("it holds wherever there is a steady state: " if every else "") + probe.told(other),
@@ -148,6 +155,8 @@ def _walk(probe: Probe, start: int, *, up: bool) -> Iterator[tuple[int, int]]:
     while (there := probe.grid.further(here, up=up)) is not None:
         yield here, there
         if probe(there) == BROKEN and probe(here) not in (UNSTABLE, BROKEN):
+            if probe(here) == FAILS and probe.is_refused(there):
+                yield here, probe.last_allowed(here, there)
             return
         if before is not None and probe.is_settled(before, here, there):
             return
@@ -182,6 +191,8 @@ def _between(probe: Probe, *, wish_up: bool) -> tuple[int, int] | None:
         if (first == UNSTABLE) == (second == UNSTABLE) or BROKEN in (first, second):
             continue
         stable, beyond = (b, a) if first == UNSTABLE else (a, b)
+        if probe.is_worse(stable, than=probe.grid.further(stable, up=beyond < stable)):
+            continue  # towards the limit it gets ever worse, and ever slower to compute
         last = probe.last_stable(stable, beyond)
         tries = [last]
         if not probe.grid.whole:

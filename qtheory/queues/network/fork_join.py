@@ -97,6 +97,7 @@ class ForkJoin:
             route="exact for one or two branches" if k <= 2 else "scaled mean of two; within 5 % for k <= 32",
             utilization_frac=rho,
             mean_response_s=mean_s,
+            mean_number=lam * mean_s,
             bound_low_s=low,
             bound_high_s=harmonic * alone_s,
         )

@@ -157,3 +157,47 @@ def test_a_range_needs_an_end_where_there_is_no_limit() -> None:
     closed = NamedQueue(name="closed network", given={"demands_s": [1.0], "population": 3})
     with pytest.raises(ConfigError, match="closed network has no arrival rate that could be varied"):
         rate_range(closed, min_rate=None, max_rate=None, points=5)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "why"),
+    [
+        ("M/G/1-SRPT", {"rate_rps": 0.5, "service": "1"}, "no law in closed form|mean alone"),
+        ("closed network", {"demands_s": [1.0, 2.0], "population": 3}, "one queue a station"),
+        ("GI/G/1", {"rate_rps": 0.5, "scv_interval": 1, "mean_service_s": 1, "scv_service": 1}, "two"),
+        ("M/G/1", {"rate_rps": 0.5, "service": "pareto(alpha=2.5, low=0.6)"}, "infinite"),
+    ],
+)
+def test_a_variance_that_is_not_computed_is_not_called_infinite(
+    name: str, given: dict[str, object], why: str
+) -> None:
+    with pytest.raises(NotGivenError, match=why) as error:
+        answer(NamedQueue(name=name, given=given)).value("var_number")
+    assert ("infinite" in str(error.value)) == (why == "infinite")
+
+
+def test_an_infinite_variance_leaves_the_rest_of_the_answer() -> None:
+    row = answer(
+        NamedQueue(name="M/G/1-PS", given={"rate_rps": 0.2, "service": "pareto(alpha=1.5, low=1)"})
+    ).row()
+    assert row["mean_response_s"] == pytest.approx(7.5)
+    assert "moment 2 is infinite" in row["not_given"]["var_response_s2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "start"),
+    [
+        ("M/G/1", {"rate_rps": 0.2, "service": "pareto(alpha=1.5, low=1)"}, "service: pareto"),
+        ("G/M/1", {"interval": "pareto(alpha=0.9, low=1)", "service_rate_rps": 1}, "interval: pareto"),
+        (
+            "M/G/1 vacations",
+            {"rate_rps": 0.5, "service": 1, "vacation": "pareto(alpha=1.5, low=1)"},
+            "vacation: ",
+        ),
+    ],
+)
+def test_a_law_without_a_moment_is_named_by_its_parameter(
+    name: str, given: dict[str, object], start: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^{start}"):
+        answer(NamedQueue(name=name, given=given))

@@ -72,6 +72,32 @@ def test_the_answer_satisfies_the_condition_and_the_next_step_does_not(
     assert found.says.startswith("with ")
 
 
+UNIT = {"rate_rps": 100.0, "mean_service_s": 1.0}
+FAR = [
+    ("M/M/c", {"rate_rps": 1e9, "service_rate_rps": 1.0}, "n_servers: p99_wait_s<=0.001", 1_000_004_426),
+    ("Erlang A", UNIT | {"mean_patience_s": 2.0}, "n_servers: tail_wait(0.33)<=0.2", 90),
+    ("M/M/c/K", UNIT | {"capacity": 150}, "n_servers: mean_wait_s<=0.01", 114),
+]
+"""Answers far from one server, behind a plateau, and close to the last value that the model takes."""
+
+
+@pytest.mark.parametrize(("name", "given", "text", "value"), FAR, ids=lambda part: str(part)[:60])
+def test_servers_are_looked_for_around_the_offered_load(
+    name: str, given: dict[str, object], text: str, value: int
+) -> None:
+    asked = NamedQueue(name=name, given=given)
+    found = solve_for(asked, text)
+    assert (found.verdict, found.value, found.is_largest) == ("found", value, False)
+    assert holds(found, asked, value)
+    assert not holds(found, asked, value - 1)
+
+
+def test_a_percentile_that_is_missing_near_the_limit_alone_does_not_end_the_search() -> None:
+    found = solve_for(NamedQueue(name="M/M(n)/1", given=STEPS), "rate: p99_response_s<=1e6")
+    assert found.value is not None
+    assert found.value > 9.0
+
+
 def test_closed_forms_are_met() -> None:
     rate = solve_for(NamedQueue(name="M/M/1", given={"service_rate_rps": 1.0}), "rate: p99_response_s<=30")
     assert rate.value == pytest.approx(1 - math.log(100) / 30, abs=1e-6)
