@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,20 @@ from qtheory.system.workload.request import Requests
 
 from . import reference
 from ._unfit import cut_outputs
+from .fast.cached import CachedState
+from .fast.cached_loop import CachedLoop, CachedMeter, CachedTape
 from .fast.fill import Filling, filling
 from .fast.inflow import Inflow
+from .fast.lines import knows_order
 from .fast.loop import Loop
 from .fast.meter import Meter
 from .fast.state import State
 from .fast.tape import Tape
-from .policies import DynamicOrdering, FirstChunk, FullPrompt, NoEvict, Policy
+from .fast.tree import Node, nodes_of
+from .fast.turns import TurnInflow
+from .kvcache import Contents
+from .kvcache.texts import TextContents
+from .policies import FirstChunk, FullPrompt, LeastServed, NoEvict, Policy, Shedding, Unskipped
 from .record import Records
 from .replica import Replica
 from .summary import Peak
@@ -56,12 +65,17 @@ def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | 
     given = requests.max_output_tokens
     reasons = {
         "composition": filling(policy.composition) is None,
-        "ordering": isinstance(policy.ordering, DynamicOrdering),
+        "ordering": not knows_order(policy, replica),
         "admission": type(policy.admission) not in (FullPrompt, FirstChunk, NoEvict),
+        "shed": type(policy.shed) is not Shedding,
         "long_prefill_threshold_tokens": policy.long_prefill_threshold_tokens > 0,
         "preemption=swap": policy.preemption == "swap",
         "priority_preempt": policy.priority_preempt != "memory_only",
-        "prefix_cache": replica.prefix_cache,
+        "in_batch=skip": (
+            replica.prefix_cache
+            and policy.in_batch == "skip"
+            and isinstance(policy.ordering, LeastServed | Unskipped)
+        ),
         "outputs longer than max_output_tokens": (
             given is not None and policy.admission.reserves and bool(np.any(requests.output_tokens > given))
         ),
@@ -82,6 +96,7 @@ def simulate(
     client_cap: int = 0,
     think_s: float = 0.0,
     until_s: float = math.inf,
+    contents: Contents | None = None,
 ) -> Records:
     """Serve ``requests`` on one replica and record what happens.
 
@@ -97,6 +112,8 @@ def simulate(
         Seconds from the end of a request until its place is used again, >= 0.
     until_s : float
         Moment at which the clock is stopped, seconds, > 0.
+    contents : Contents, optional
+        What the prompts and outputs say, for the prefix cache (default: what the requests tell of it).
 
     Returns
     -------
@@ -122,12 +139,13 @@ def simulate(
     """
     _check(client_cap, think_s, until_s)
     fill, requests = _prepare(requests, policy, replica)
+    client: dict[str, Any] = {"client_cap": client_cap, "think_s": think_s}
     if fill is None:
-        return reference.simulate(
-            requests, policy, replica, client_cap=client_cap, think_s=think_s, until_s=until_s
-        )
-    tape, inflow = Tape(len(requests)), Inflow(requests, cap=client_cap, think_s=think_s)
-    end_s = _run(State(requests, policy, replica, inflow, tape), fill, until_s)
+        contents = contents or _contents(requests, replica)
+        return reference.simulate(requests, policy, replica, until_s=until_s, contents=contents, **client)
+    tape = CachedTape(len(requests)) if replica.prefix_cache else Tape(len(requests))
+    state = _state(requests, policy, replica, tape, contents=contents, **client)
+    end_s = _run(state, fill, until_s)
     return tape.records(requests, n_blocks=replica.n_blocks, end_s=end_s)
 
 
@@ -141,12 +159,13 @@ def measure(
     client_cap: int = 0,
     think_s: float = 0.0,
     until_s: float = math.inf,
+    contents: Contents | None = None,
 ) -> dict[str, Any]:
     """As `simulate`, but nothing is kept of a request or a step beyond sums and histograms.
 
     Parameters
     ----------
-    requests, policy, replica, client_cap, think_s, until_s
+    requests, policy, replica, client_cap, think_s, until_s, contents
         As for `simulate`.
     slo : Slo
         What makes a request good.
@@ -181,8 +200,11 @@ def measure(
     fill, requests = _prepare(requests, policy, replica)
     if fill is None:
         raise ConfigError(f"records: must be kept, as {why_stepwise(requests, policy, replica)}")
-    meter, inflow = Meter(slo, peak, policy), Inflow(requests, cap=client_cap, think_s=think_s)
-    end_s = _run(State(requests, policy, replica, inflow, meter), fill, until_s)
+    meter = (CachedMeter if replica.prefix_cache else Meter)(slo, peak, policy)
+    state = _state(
+        requests, policy, replica, meter, contents=contents, client_cap=client_cap, think_s=think_s
+    )
+    end_s = _run(state, fill, until_s)
     return meter.numbers(n_requests=len(requests), n_blocks=replica.n_blocks, end_s=end_s)
 
 
@@ -200,14 +222,49 @@ def _prepare(requests: Requests, policy: Policy, replica: Replica) -> tuple[Fill
     return None if stepwise else filling(policy.composition), requests
 
 
+def _contents(requests: Requests, replica: Replica) -> Contents | None:
+    return TextContents.of(requests) if replica.prefix_cache else None
+
+
+def _state(
+    requests: Requests,
+    policy: Policy,
+    replica: Replica,
+    tape: Tape | Meter,
+    *,
+    contents: Contents | None,
+    client_cap: int,
+    think_s: float,
+) -> State:
+    """An empty replica, and those who will send it ``requests``."""
+    flow: type[Inflow] = Inflow if requests.after is None else TurnInflow
+    if not replica.prefix_cache:
+        return State(requests, policy, replica, flow(requests, cap=client_cap, think_s=think_s), tape)
+    contents = contents or _contents(requests, replica)
+    nodes: list[Node | None] = [None] * len(requests)
+    if contents:
+        with _no_garbage():
+            nodes = nodes_of(contents, requests, replica.block_tokens)
+    inflow = flow(requests, cap=client_cap, think_s=think_s, nodes=nodes)
+    return CachedState(requests, policy, replica, inflow, tape)
+
+
 def _run(state: State, fill: Filling, until_s: float) -> float:
-    """Run to the end; returns the clock there. Jobs refer to nothing, so there is no garbage to look for."""
+    """Run to the end; returns the clock there."""
+    loop = CachedLoop if isinstance(state, CachedState) else Loop
+    with _no_garbage():
+        loop(state, fill, until_s).run()
+    state.leave()
+    return state.now_s
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Jobs refer to nothing that refers to them, so there is no garbage to look for."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        Loop(state, fill, until_s).run()
+        yield
     finally:
         if was_enabled:
             gc.enable()
-    state.leave()
-    return state.now_s

@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
+from typing import Protocol
 
 from .job import FastJob
 
-__all__ = ["Cohort"]
+__all__ = ["Cohort", "Ledger"]
+
+
+class Ledger(Protocol):
+    """Who wants to know what the members produce."""
+
+    def sampled(self, job: FastJob) -> None:
+        """The token with which a prompt ends."""
+        ...
+
+    def joined(self, job: FastJob) -> None:
+        """A job decodes from the next step on."""
+        ...
+
+    def left(self, job: FastJob) -> None:
+        """It does not decode any more."""
+        ...
 
 
 class Cohort:
@@ -31,14 +48,17 @@ class Cohort:
         Tokens that the next step attends to, over all members, the computed ones included.
     offsets : list of int
         Members by the step, modulo a block, that takes a new block.
+    ledger : Ledger, optional
+        Who is told of members.
     """
 
-    __slots__ = ("_block_tokens", "context_tokens", "heap", "offsets", "size", "step")
+    __slots__ = ("_block_tokens", "context_tokens", "heap", "ledger", "offsets", "size", "step")
 
     def __init__(self, block_tokens: int) -> None:
         self.step = 0
         self.size = 0
         self.context_tokens = 0
+        self.ledger: Ledger | None = None
         self.heap: list[tuple[int, FastJob]] = []
         self._block_tokens = block_tokens
         self.offsets = [0] * block_tokens
@@ -51,6 +71,8 @@ class Cohort:
         self.size += 1
         self.context_tokens += computed + 1
         heappush(self.heap, (self.step + job.output_tokens - job.n_outputs, job))
+        if self.ledger is not None:
+            self.ledger.joined(job)
 
     def steps_to_finish(self) -> int:
         """Steps until the first member finishes; there must be one."""
@@ -114,3 +136,5 @@ class Cohort:
         self.offsets[-base % self._block_tokens] -= 1
         self.size -= 1
         self.context_tokens -= base + self.step + 1
+        if self.ledger is not None:
+            self.ledger.left(job)

@@ -29,7 +29,7 @@ def _chunked(state: State) -> int:
         room = state.budget_tokens - n
         if state.chunks:
             room -= state.chunks[0][1]
-        if room:
+        if room or state.rejects_at_head:
             state.admit(room, is_whole=False)
     return n
 

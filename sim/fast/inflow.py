@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sim.policies import Policy
 from sim.replica import Replica
 
 from .job import FastJob
+from .tree import Node
 
 __all__ = ["Inflow", "unfit"]
 
@@ -28,16 +30,22 @@ class Inflow:
     ----------
     next_s : float
         When the next request is sent; infinite if there is none, or no place for it.
-    has_cap : bool
+    hears_ends : bool
         Whether `place_free` must be told of ends.
     """
 
-    __slots__ = ("_at", "_block", "_places", "_requests", "_start", "_think_s", "has_cap", "next_s")
+    __slots__ = (
+        "_at", "_block", "_has_cap", "_nodes", "_places", "_requests", "_start", "_think_s", "hears_ends",
+        "next_s",
+    )  # fmt: skip
 
-    def __init__(self, requests: Requests, *, cap: int, think_s: float) -> None:
+    def __init__(
+        self, requests: Requests, *, cap: int, think_s: float, nodes: Sequence[Node | None] | None = None
+    ) -> None:
         self._requests = requests
+        self._nodes = nodes  # with a prefix cache: whom each begins like
         self._think_s = think_s
-        self.has_cap = cap > 0
+        self._has_cap = self.hears_ends = cap > 0
         self._places = [-math.inf] * min(cap, len(requests))
         self._start = self._at = 0
         self._block: list[tuple[Any, ...]] = []
@@ -58,17 +66,19 @@ class Inflow:
             job.max_output_tokens = longest
             job.predicted_output_tokens = predicted
             job.deadline_s = self.next_s + ttft_slo_s
-        if self.has_cap:
+        if self._nodes is not None:
+            job.begin_like(self._nodes[job.position])
+        if self._has_cap:
             heapq.heappop(self._places)
         self._at += 1
-        if self.has_cap or self._at == len(self._block):
+        if self._has_cap or self._at == len(self._block):
             self._look()
         else:
             self.next_s = self._block[self._at][0]
         return job
 
-    def place_free(self, at_s: float) -> None:
-        """A request came to its end (only with a cap)."""
+    def place_free(self, at_s: float, position: int) -> None:
+        """The request in this row came to its end (only if ends are heard)."""
         heapq.heappush(self._places, at_s + self._think_s)
         self._look()
 
@@ -77,11 +87,11 @@ class Inflow:
             self._start += self._at
             self._at = 0
             self._block = self._rows(self._start, self._start + _BLOCK)
-        if not self._block or (self.has_cap and not self._places):
+        if not self._block or (self._has_cap and not self._places):
             self.next_s = math.inf
         else:
             arrival_s = self._block[self._at][0]
-            self.next_s = max(arrival_s, self._places[0]) if self.has_cap else arrival_s
+            self.next_s = max(arrival_s, self._places[0]) if self._has_cap else arrival_s
 
     def _rows(self, low: int, high: int) -> list[tuple[Any, ...]]:
         requests = self._requests

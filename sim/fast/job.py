@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .copies import Copy
+    from .tree import Node
 
 __all__ = ["FastJob"]
 
@@ -11,12 +16,14 @@ class FastJob:
     """What pieces of a policy may see of a job (`sim.job.JobView`), and what the engine keeps of it.
 
     While a job decodes, ``base`` plus the steps of the cohort are its computed tokens and ``n_outputs``
-    is that of the moment when it joined; everything else is kept up to date.
+    is that of the moment when it joined; everything else is kept up to date. ``cached_tokens`` and the five
+    that `sim.fast.cache.Cache` speaks of are set with a prefix cache alone.
     """
 
     __slots__ = (
         "arrival_s",
         "base",
+        "cached_tokens",
         "client",
         "computed_tokens",
         "deadline_s",
@@ -26,12 +33,16 @@ class FastJob:
         "is_demoted",
         "is_prefilling",
         "is_waiting",
+        "is_writer",
         "known_tokens",
         "last_token_s",
+        "leaf",
         "lost_tokens",
         "max_output_tokens",
+        "n_listed",
         "n_outputs",
         "n_preemptions",
+        "node",
         "output_tokens",
         "position",
         "predicted_output_tokens",
@@ -39,9 +50,17 @@ class FastJob:
         "prompt_tokens",
         "rank",
         "recomputed_tokens",
+        "table",
         "taken_blocks",
         "ticket",
     )
+
+    cached_tokens: int
+    is_writer: bool
+    leaf: Node | None
+    n_listed: int
+    node: Node | None
+    table: list[tuple[Copy, int]]
 
     def __init__(self, position: int, arrival_s: float, prompt_tokens: int, output_tokens: int) -> None:
         self.position = position
@@ -59,6 +78,13 @@ class FastJob:
         self.n_preemptions = self.recomputed_tokens = 0
         self.is_prefilling = self.is_waiting = True
         self.is_demoted = False
+
+    def begin_like(self, node: Node | None) -> None:
+        """With a prefix cache: the last node that it shares with others, if any."""
+        self.node, self.leaf = node, None
+        self.table = []
+        self.n_listed = self.cached_tokens = 0
+        self.is_writer = False
 
     def __lt__(self, other: FastJob) -> bool:
         return self.position < other.position

@@ -4,15 +4,82 @@ from __future__ import annotations
 
 from collections import deque
 from heapq import heappop, heappush
+from typing import Protocol
 
 from sim.policies import Ordering
 
 from .job import FastJob
 
-__all__ = ["KeyedLine", "PlainLine"]
+__all__ = ["FOR_EVER", "KeyedLine", "Line", "PlainLine"]
 
 
-class PlainLine:
+class Line(Protocol):
+    """What the engine asks of a line."""
+
+    n: int
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the first stays so until it leaves, or another one joins."""
+        ...
+
+    def join(self, job: FastJob) -> None:
+        """A job that arrives."""
+        ...
+
+    def rejoin(self, job: FastJob) -> None:
+        """A job that was preempted."""
+        ...
+
+    def jobs(self) -> list[FastJob]:
+        """All waiting jobs."""
+        ...
+
+    def begin_pass(self) -> None:
+        """From now on the first is asked for."""
+        ...
+
+    def head(self) -> FastJob:
+        """The first; there must be one."""
+        ...
+
+    def pop(self, *, is_admitted: bool = True) -> FastJob:
+        """Take the first; it is let in, or turned away."""
+        ...
+
+    def drop(self, job: FastJob) -> None:
+        """Take out a job wherever it stands."""
+        ...
+
+    def demote(self, jobs: list[FastJob]) -> None:
+        """Put waiting jobs behind all others for good."""
+        ...
+
+    def steady_steps(self) -> int:
+        """Steps after which the first may be another one, while nothing arrives, ends or is lost."""
+        ...
+
+
+FOR_EVER = 2**60
+"""More steps than any run has."""
+
+
+class _FixedLine:
+    """A line whose first stays so."""
+
+    __slots__ = ()
+
+    is_fixed = True
+
+    def begin_pass(self) -> None:
+        """From now on the first is asked for."""
+
+    def steady_steps(self) -> int:
+        """Any number."""
+        return FOR_EVER
+
+
+class PlainLine(_FixedLine):
     """First come, first served; preempted jobs go to the head.
 
     Attributes
@@ -46,15 +113,24 @@ class PlainLine:
         """The first; there must be one."""
         return self._jobs[0]
 
-    def pop(self) -> FastJob:
+    def pop(self, *, is_admitted: bool = True) -> FastJob:
         """Take the first."""
         self.n -= 1
         job = self._jobs.popleft()
         job.is_waiting = False
         return job
 
+    def drop(self, job: FastJob) -> None:
+        """Take out a job wherever it stands."""
+        self.n -= 1
+        self._jobs.remove(job)
+        job.is_waiting = False
 
-class KeyedLine:
+    def demote(self, jobs: list[FastJob]) -> None:
+        """Nobody is put behind the others here."""
+
+
+class KeyedLine(_FixedLine):
     """Smallest key first, demoted jobs last; entries of jobs that left are dropped when they surface.
 
     Attributes
@@ -100,7 +176,7 @@ class KeyedLine:
             heappop(heap)
         return self._demoted[0][2]
 
-    def pop(self) -> FastJob:
+    def pop(self, *, is_admitted: bool = True) -> FastJob:
         """Take the first."""
         job = self.head()
         heappop(self._heap or self._demoted)

@@ -35,6 +35,8 @@ class Loop:
         "_cohort",
         "_decode_line",
         "_fill",
+        "_ledger",
+        "_line_moves",
         "_lines",
         "_n_blocks",
         "_state",
@@ -53,6 +55,7 @@ class Loop:
         self._block_tokens, self._n_blocks = state.block_tokens, state.replica.n_blocks
         self._step_s = state.replica.step_time.step_s
         self._decode_line = state.replica.step_time.decode_line
+        self._ledger, self._line_moves = state.cohort.ledger, not state.line.is_fixed
         self._lines: dict[int, tuple[float, float] | None] = {}
 
     def run(self) -> None:
@@ -175,6 +178,8 @@ class Loop:
         job.n_outputs += 1
         job.known_tokens += 1
         job.is_prefilling = False
+        if self._ledger is not None:
+            self._ledger.sampled(job)
         if job.n_outputs == job.output_tokens:
             self._finish(job, end_s)
             return
@@ -190,8 +195,8 @@ class Loop:
         if state.reserves:
             state.unpromise(job)
         self._close(job, 0, end_s)  # Status.FINISHED
-        if state.has_cap:
-            state.inflow.place_free(end_s)
+        if state.tells_ends:
+            state.inflow.place_free(end_s, job.position)
 
     # ---- a run of steps
 
@@ -244,6 +249,8 @@ class Loop:
     def _steps_ahead(self, k: int, first_s: float, slope_s: float) -> int:
         """At most ``k`` steps: until something arrives or expires, or blocks run out; at least one."""
         state, cohort = self._state, self._cohort
+        if self._line_moves and state.may_admit():
+            k = min(k, state.line.steady_steps())
         until_s = state.inflow.next_s - SAME_MOMENT_S
         if state.expiries and state.expiries[0][0] < until_s:
             until_s = state.expiries[0][0]

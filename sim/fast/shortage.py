@@ -57,6 +57,7 @@ class _Walk:
     def run(self) -> int:
         """Walk; returns how many members of the cohort decode."""
         state = self.state
+        state.visit(self.planned)
         if state.policy.victim.whole_batch:
             self._retract()
         for job in list(self.running):
@@ -67,6 +68,7 @@ class _Walk:
         for job in state.stalled:
             job.last_token_s = state.late.pop(job, state.last_decode_s)
         state.cohort.remove(gone | set(state.stalled))
+        state.visit(None)
         tail = state.tail
         if tail is not None and tail in self.planned:
             tail.taken_blocks = self.held[tail]
@@ -97,12 +99,12 @@ class _Walk:
     def _drop(self, job: FastJob) -> None:
         state = self.state
         self.running.remove(job)
-        self.budget += self.planned.pop(job, 0)
         if job in self.decodes:
             job.last_token_s = state.late.pop(job, state.last_decode_s)
         if job is state.tail:
             state.tail = None
-        state.release(job, self.held.pop(job))
+        state.release(job, self.held.pop(job), self.planned.get(job, 0))
+        self.budget += self.planned.pop(job, 0)
 
     def _preempt(self, job: FastJob) -> None:
         self._check_progress(job)

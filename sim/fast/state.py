@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from heapq import heappop, heappush
-from typing import cast
 
 from qtheory.basics.errors import PlanError
 from qtheory.system.workload.request import Requests
 from sim.job import SAME_MOMENT_S
-from sim.policies import Fcfs, FullPrompt, Ordering, Policy
+from sim.policies import FullPrompt, Policy
 from sim.record import Status
 from sim.replica import Replica
 
 from .cohort import Cohort
 from .inflow import Inflow, unfit
 from .job import FastJob
-from .line import KeyedLine, PlainLine
+from .line import Line
+from .lines import line_of
 from .meter import Meter
 from .tape import Tape
 
@@ -36,11 +37,9 @@ class State:
         "_charge",
         "_charges_known",
         "_full_chunks_s",
-        "_keyed",
         "_known_alone_s",
         "_max_seqs",
         "_n_blocks",
-        "_rejects_at_head",
         "_sheds",
         "_takes_all",
         "_unfit",
@@ -53,7 +52,6 @@ class State:
         "free",
         "fresh",
         "gave_up",
-        "has_cap",
         "inflow",
         "kept_free",
         "last_decode_s",
@@ -66,11 +64,13 @@ class State:
         "policy",
         "preempted",
         "promised",
+        "rejects_at_head",
         "replica",
         "reserves",
         "stalled",
         "tail",
         "tape",
+        "tells_ends",
     )
 
     def __init__(
@@ -94,22 +94,20 @@ class State:
         self.last_decode_s = 0.0
         self.cohort = Cohort(replica.block_tokens)
         self.reserves = policy.admission.reserves
-        self.has_cap = inflow.has_cap
+        self.tells_ends = inflow.hears_ends
         self.kept_free = int(policy.append_rule == "conservative")  # a free block is wanted, needed or not
         self.expiries: list[tuple[float, FastJob]] = []
         self.fresh: list[FastJob] = []  # came in this pass, to be watched if they wait
         self.tape = tape
         self._sheds = policy.shed.action != "none"
-        self._keyed = KeyedLine(cast(Ordering, policy.ordering))
-        is_plain = isinstance(policy.ordering, Fcfs) and not self._sheds
-        self.line: PlainLine | KeyedLine = PlainLine() if is_plain else self._keyed
+        self.line: Line = line_of(policy, self.cohort)
         self._known_alone_s: dict[int, float] = {}  # by prompt length, as many lengths recur
         self._full_chunks_s = [0.0]  # seconds of the first full chunks of a prompt that is served alone
         self._unfit = unfit(requests, policy, replica).tobytes() if policy.on_unfit == "arrival" else b""
         self._charge = policy.admission.tokens
         self._charges_known = type(policy.admission) is FullPrompt
         self._takes_all = policy.prefill_alloc == "full"
-        self._rejects_at_head = policy.on_unfit == "head"
+        self.rejects_at_head = policy.on_unfit == "head"
         self._always_marks = policy.watermark_scope == "always"
         self._watermark = policy.watermark_blocks(replica.n_blocks)
         self._max_seqs, self._n_blocks = policy.max_seqs, replica.n_blocks
@@ -136,11 +134,14 @@ class State:
     def end(self, job: FastJob, status: Status, at_s: float) -> None:
         """A job has come to its end."""
         self.tape.close(job, status, at_s)
-        if self.has_cap:
-            self.inflow.place_free(at_s)
+        if self.tells_ends:
+            self.inflow.place_free(at_s, job.position)
 
-    def release(self, job: FastJob, n_blocks: int) -> None:
-        """A running job gives its blocks back."""
+    def visit(self, planned: Mapping[FastJob, int] | None) -> None:
+        """The running jobs are visited one by one, and planned; None: no more."""
+
+    def release(self, job: FastJob, n_blocks: int, n_planned: int = 0) -> None:
+        """A running job gives its blocks back, with ``n_planned`` tokens planned for it in this pass."""
         self.free += n_blocks
         self.n_running -= 1
         if self.reserves:
@@ -213,25 +214,28 @@ class State:
             if job.is_waiting and not job.is_demoted and not job.n_outputs:
                 late[job] = None
         if not is_final:
-            self._keyed.demote(list(late))
+            self.line.demote(list(late))
             return
         for job in late:
-            self._keyed.drop(job)
+            self.line.drop(job)
             self.end(job, Status.SHED, now_s)
             self.gave_up = True
 
     # ---- admission
 
+    def may_admit(self) -> bool:
+        """Whether a gate may open, or a job be turned away, while nothing but the cohort runs."""
+        return self.line.n > 0 and (self.n_running < self._max_seqs or self.rejects_at_head)
+
     def admit(self, room: int, *, is_whole: bool) -> None:
         """Let waiting jobs in, in order, up to ``room`` tokens or the first that finds a gate closed."""
         line, bt, max_seqs, now_s = self.line, self.block_tokens, self._max_seqs, self.now_s
+        rejects = self.rejects_at_head
+        if rejects:
+            self._reject_heads(is_whole)
         while room > 0 and line.n and self.n_running < max_seqs:
             job = line.head()
             known = job.known_tokens
-            if self._rejects_at_head and self._never_fits(known, is_whole):
-                self.end(line.pop(), Status.REJECTED, self.now_s)
-                self.gave_up = True
-                continue
             n = known if known <= room else room
             if is_whole and n < known:
                 return
@@ -259,6 +263,14 @@ class State:
             if n < known:
                 self.tail = job
             room -= n
+            if rejects:
+                self._reject_heads(is_whole)
+
+    def _reject_heads(self, is_whole: bool) -> None:
+        """Turn away the first ones that can never run, whatever room there is."""
+        while self.line.n and self._never_fits(self.line.head().known_tokens, is_whole):
+            self.end(self.line.pop(is_admitted=False), Status.REJECTED, self.now_s)
+            self.gave_up = True
 
     def _never_fits(self, known_tokens: int, is_whole: bool) -> bool:
         room = self._n_blocks - self._watermark

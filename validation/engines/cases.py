@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from qtheory.system.scheduler import SchedulerSpec
+from qtheory.system.scheduler import WHOLE_PROMPT_SCHEDULERS, SchedulerSpec
 from qtheory.system.workload.request import Requests
-from sim.policies import Policy, make_policy
+from sim.kvcache import Contents
+from sim.policies import LeastServed, Policy, Unskipped, make_policy
 from sim.replica import Replica
 from sim.testing import AffineStep
 
-__all__ = ["Case", "draw_case"]
+from .contents import draw_contents
+
+__all__ = ["PRESETS", "Case", "draw_cached_case", "draw_case"]
 
 _SCHEDULERS = ("fcfs", "chunked", "slo", "sjf", "priority", "orca", "static")
+PRESETS = ("vllm", "vllm-v0", "trtllm", "sarathi", "lifo")
+"""Schedulers that the fast engine runs beside those that `draw_case` chooses from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +35,7 @@ class Case:
     client_cap: int = 0
     think_s: float = 0.0
     until_s: float = math.inf
+    contents: Contents | None = None
 
 
 def _requests(rng: np.random.Generator, n: int, longest: int) -> Requests:
@@ -52,7 +59,7 @@ def _requests(rng: np.random.Generator, n: int, longest: int) -> Requests:
 
 
 def _options(rng: np.random.Generator, name: str, max_seqs: int, longest: int) -> dict[str, Any]:
-    whole = name in ("fcfs", "orca", "static")
+    whole = name in WHOLE_PROMPT_SCHEDULERS
     budget = 2 * longest + int(rng.integers(0, 200)) if whole else max_seqs + int(rng.integers(0, 60))
     options: dict[str, Any] = {"budget_tokens": budget, "max_seqs": max_seqs}
     if name != "orca":
@@ -70,7 +77,73 @@ def _options(rng: np.random.Generator, name: str, max_seqs: int, longest: int) -
     return options
 
 
-def draw_case(seed: int, *, n: int = 24) -> Case:
+def _turns(rng: np.random.Generator, requests: Requests) -> Requests:
+    """Some requests wait for the end of others, and think."""
+    n = len(requests)
+    after = np.where(rng.random(n) < 0.6, rng.integers(0, np.maximum(np.arange(n), 1)), -1)
+    after[:1] = -1
+    return replace(requests, after=after, think_s=rng.exponential(2.0, n))
+
+
+def _own(rng: np.random.Generator, name: str) -> dict[str, Any]:
+    """Options that few schedulers have."""
+    if name == "fair":
+        return {
+            "prompt_weight": float(rng.choice([1.0, 0.0, 0.5])),
+            "output_weight": float(rng.choice([2.0, 1.0, 0.25])),
+            "client_weights": tuple(rng.choice([1.0, 2.0, 0.5], int(rng.integers(0, 4))).tolist()),
+        }
+    if name == "cache_aware":
+        skips = {"max_skip": int(rng.integers(1, 5))} if rng.random() < 0.3 else {}
+        sharing, queue = rng.choice([32, 32, 16, 0]), rng.choice([128, 128, 6])
+        return {"sharing_tokens": int(sharing), "max_queue": int(queue), **skips}
+    return {}
+
+
+def _few(rng: np.random.Generator, options: dict[str, Any]) -> dict[str, Any]:
+    """The limits, and each of the other options with a chance of one in ten."""
+    return {
+        name: value
+        for name, value in options.items()
+        if name in ("budget_tokens", "max_seqs") or rng.random() < 0.1
+    }
+
+
+def draw_cached_case(seed: int, *, n: int = 24, schedulers: Sequence[str] = ()) -> Case:
+    """As `draw_case`, with a prefix cache and requests that have something in common.
+
+    Parameters
+    ----------
+    seed, n, schedulers
+        As of `draw_case`.
+
+    Examples
+    --------
+    >>> draw_cached_case(7).replica.prefix_cache
+    True
+    """
+    rng = np.random.default_rng([seed, 2_026])
+    case = draw_case(seed, n=n, schedulers=schedulers)
+    requests = case.requests
+    if rng.random() < 0.1 and not case.policy.composition.whole_prompts:
+        prompt_tokens = np.where(rng.random(n) < 0.1, 10_000, requests.prompt_tokens)
+        requests = replace(requests, prompt_tokens=prompt_tokens)  # these never fit
+    contents = draw_contents(rng, requests)
+    if rng.random() < 0.3:
+        requests = _turns(rng, requests)
+    commit = str(rng.choice(["schedule", "schedule", "step_end"]))
+    counts_others = isinstance(case.policy.ordering, LeastServed | Unskipped)
+    may_skip = rng.random() < 0.2 and not counts_others
+    return replace(
+        case,
+        requests=requests,
+        contents=contents,
+        replica=replace(case.replica, prefix_cache=True),
+        policy=replace(case.policy, cache_commit=commit, in_batch="skip" if may_skip else "share"),
+    )
+
+
+def draw_case(seed: int, *, n: int = 24, schedulers: Sequence[str] = ()) -> Case:
     """The case with number ``seed``: always the same one.
 
     Parameters
@@ -79,6 +152,8 @@ def draw_case(seed: int, *, n: int = 24) -> Case:
         >= 0.
     n : int
         Requests.
+    schedulers : sequence of str
+        Names to draw from, with few options changed so that their own count [those of every kind of step].
 
     Examples
     --------
@@ -105,7 +180,13 @@ def draw_case(seed: int, *, n: int = 24) -> Case:
         block_tokens=block_tokens,
         max_model_len_tokens=int(rng.choice([0, 0, 40])),
     )
-    policy = make_policy(SchedulerSpec(name=name, **_options(rng, name, max_seqs, longest)))
+    options = _options(rng, name, max_seqs, longest)
+    if schedulers:
+        name = str(rng.choice(schedulers))
+        options = _few(rng, _options(rng, name, max_seqs, longest)) | _own(rng, name)
+        if name == "fair":
+            requests = replace(requests, client=rng.integers(0, 4, n))
+    policy = make_policy(SchedulerSpec(name=name, **options))
     cap = int(rng.choice([0, 0, 3, 10]))
     return Case(
         requests=requests,

@@ -35,8 +35,8 @@ def fast_needs(case: dict[str, Any]) -> str | None:
     Examples
     --------
     >>> asked = [{"id": "A", "arrival": 0, "prompt_len": 5, "output_len": 1}]
-    >>> fast_needs({"requests": asked}), fast_needs({"config": {"prefix_cache": True}, "requests": asked})
-    (None, 'prefix_cache')
+    >>> fast_needs({"requests": asked}), fast_needs({"config": {"preemption": "swap"}, "requests": asked})
+    (None, 'preemption=swap')
     """
     config = table("config", case.get("config", {}))
     asked = read_requests(want("case", case, "requests", list))
@@ -69,5 +69,5 @@ def fast_faults(
     policy = _exact(policy, asked)
     if engine.why_stepwise(asked.requests, policy, replica):
         return []
-    fast = engine.simulate(asked.requests, policy, replica)
+    fast = engine.simulate(asked.requests, policy, replica, contents=asked.contents)
     return [f"fast engine: {line}" for line in (*compare(fast), *differences(records, fast))]
