@@ -22,9 +22,12 @@ COMMANDS = {
     "sweep": "Goodput of schedulers against the arrival rate, and where it falls.",
     "trace": "Replay a recorded trace, at one or several speeds.",
     "info": "Show presets, what they hold and where it is from, and what follows for a system.",
-    "validate": "Check the simulator against cases with known answers.",
+    "queue": "A queueing model by its name, such as M/G/1: waits, responses, what rate or size is enough.",
+    "validate": "Check the simulator and the queue models against known answers.",
 }
 DONE, BAD_INPUT, BUG, INTERRUPTED, CLOSED_PIPE = 0, 2, 70, 130, 141
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""Cores are shared out among processes; sums that threads share need not have the same bytes."""
 
 
 def _version() -> str:
@@ -104,6 +107,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     True
     """
     tokens = list(sys.argv[1:] if argv is None else argv)
+    for name in _ONE_THREAD:  # read when numpy comes in, with the first command
+        os.environ.setdefault(name, "1")
     try:
         with _notes(tokens):
             status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
