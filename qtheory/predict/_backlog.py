@@ -1,0 +1,155 @@
+"""The heart of the numeric tier: waiting prompt tokens and remaining decode work as one Markov chain.
+
+Embedded at the starts of steps. The state is w, prompt tokens that wait (in cells), and y, decode work of
+all requests in the system, waiting ones included, as a number of running requests. Those that run are y less
+what waits, at most the slots. A step takes its prompt tokens off w and a decode step of each running request
+off y; the arrivals of its seconds add a compound Poisson number of tokens to w, and the decode steps that
+belong to them to y. Decodes alone are processor sharing, whatever the law of the outputs; stalls by prompts,
+full slots and queues that build up need no rule of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_banded
+
+from qtheory.basics.errors import ConvergenceError
+
+from ._mesh import Mesh
+
+__all__ = ["Backlog", "solve_backlog"]
+
+Floats = NDArray[np.float64]
+
+_MOST_TRIES = 4
+_MOST_UP = 4
+_FAULT, _WORST = 0.006, 0.17  # mass below zero, or decode work that comes and is not done
+_ABOVE = 3e-4  # share of time above the levels
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Backlog:
+    """Stationary law of the chain."""
+
+    mesh: Mesh
+    at_steps: Floats  # (n_w, n_y) at the starts of steps
+
+    @cached_property
+    def _total_s(self) -> float:
+        return float((self.at_steps * self.mesh.stays_s).sum())
+
+    @cached_property
+    def in_time(self) -> Floats:
+        """Law (n_w, n_y) of the step, or the idle time before it, that a moment falls into."""
+        return np.asarray(self.at_steps * self.mesh.stays_s / self._total_s)
+
+    @cached_property
+    def decoded_share(self) -> float:
+        """Decode steps done over those that come, 1 but for what the levels cut off."""
+        mesh = self.mesh
+        come = mesh.rate_rps * mesh.engine.demand.mean_decode * mesh.stays_s * mesh.staying[mesh.left]
+        done, wanted = (float((self.at_steps * part).sum()) for part in (mesh.decoded, come))
+        return done / wanted if wanted > 0 else 1.0
+
+    @cached_property
+    def mean_running(self) -> float:
+        """Running decodes, time average."""
+        return self._moment(self.mesh.running)
+
+    @cached_property
+    def var_running(self) -> float:
+        """Variance of the running decodes in time."""
+        running = self.mesh.running
+        return self._moment(running * np.maximum(running, 1.0)) - self.mean_running**2
+
+    def _moment(self, column: Floats) -> float:
+        """Time average of what is there while a step lasts."""
+        return float((self.at_steps * self.mesh.seconds * column).sum()) / self._total_s
+
+
+def _bands(mesh: Mesh, j: int) -> list[tuple[int, Floats]]:
+    """Transitions (n_w, n_w) out of level ``j`` by the number of levels that y moves."""
+    demand = mesh.engine.demand
+    rows, gained = mesh.arrivals(mesh.seconds[:, j], mesh.left[:, j])
+    rows[0], gained[0] = mesh.first_of_busy(rows[0], gained[0], float(mesh.idle[0, j]))
+    mean = (rows * gained).sum(axis=1, keepdims=True)
+    second = 2 * mesh.remaining  # so that decodes alone have the variance of Poisson
+    whole_var = mean[:, 0] * (second + (demand.burstiness - 1) * demand.mean_decode)
+    told = (rows * (gained - mean) ** 2).sum(axis=1)
+    hidden = np.maximum(whole_var - told, 0.0)[:, None]  # what the tokens do not tell
+    unit = mesh.remaining * mesh.level
+    var = hidden * gained / np.maximum(mean, 1e-300) / unit**2
+    move = _within((gained - mesh.decoded[:, j][:, None]) / unit, rows, float(mesh.n_up))
+    whole = np.clip(np.rint(move), 0, mesh.n_up - 1)
+    rest = np.clip(move - whole, -1.0, 1.0)
+    q = np.minimum(var + rest**2, 1.0)
+    down, up = rows * (q - rest) / 2, rows * (q + rest) / 2
+    stay = rows - down - up
+    return [
+        (k, down * (whole == k + 1) + stay * (whole == k) + up * (whole == k - 1))
+        for k in range(-1, mesh.n_up + 1)
+    ]
+
+
+def _within(move: Floats, rows: Floats, most: float) -> Floats:
+    """Moves cut to -1 .. most; what that takes off the mean of a row is given to its other cells."""
+    cut = np.clip(move, -1.0, most)
+    lost = (rows * (move - cut)).sum(axis=1, keepdims=True)
+    room = np.where(lost > 0, most - cut, cut + 1.0)
+    whole = np.maximum((rows * room).sum(axis=1, keepdims=True), 1e-12)
+    return np.asarray(np.clip(cut + np.clip(lost / whole, -1.0, 1.0) * room, -1.0, most))
+
+
+def solve_backlog(mesh: Mesh) -> Backlog:
+    """Stationary law, on finer and higher levels until little is cut off and all that comes is decoded."""
+    best: tuple[float, Backlog] | None = None
+    for _ in range(_MOST_TRIES):
+        found, negative = _solved(mesh)
+        fault = max(negative, abs(found.decoded_share - 1))
+        if best is None or fault < best[0]:
+            best = fault, found
+        above = float(found.in_time[:, -1].sum())
+        if fault < _FAULT and above < _ABOVE:
+            break
+        higher = 1.25 if above >= _ABOVE else 1.0
+        finer = 1.5 if fault >= _FAULT else 1.0
+        mesh = replace(
+            mesh,
+            n_y=math.ceil(higher * finer * mesh.n_y),
+            level=mesh.level / finer,
+            n_up=min(math.ceil(finer * mesh.n_up), _MOST_UP),
+        )
+    if best is None or best[0] > _WORST:
+        raise ConvergenceError(f"rate_rps={mesh.rate_rps:g}: no stationary law was found on the mesh")
+    return best[1]
+
+
+def _solved(mesh: Mesh) -> tuple[Backlog, float]:
+    """Stationary law by one banded solution with pivoting, and the mass that came out below zero."""
+    n_w, n_y = mesh.n_w, mesh.n_y
+    n, below, above = n_w * n_y, (mesh.n_up + 1) * n_w - 1, 2 * n_w - 1
+    matrix = np.zeros((below + above + 1, n))
+    source, target = np.arange(n_w)[:, None], np.arange(n_w)[None, :]
+    for j in range(n_y):
+        column = np.broadcast_to(j * n_w + source, (n_w, n_w))
+        for k, band in _bands(mesh, j):
+            level = min(max(j + k, 0), n_y - 1)
+            if k == 0:
+                band = band - np.eye(n_w)
+            matrix[above + level * n_w + target - column, column] += band
+    reference = min(round(mesh.n_mean / mesh.level), n_y - 1) * n_w
+    columns = np.arange(max(0, reference - below), min(n, reference + above + 1))
+    matrix[above + reference - columns, columns] = 0.0
+    matrix[above, reference] = 1.0
+    right = np.zeros(n)
+    right[reference] = 1.0
+    found = solve_banded((below, above), matrix, right, overwrite_ab=True, check_finite=False)
+    law = found.reshape(n_y, n_w).T
+    negative = -law[law < 0].sum() / abs(law.sum())
+    law = law.clip(0.0)
+    return Backlog(mesh=mesh, at_steps=law / law.sum()), float(negative)

@@ -1,0 +1,95 @@
+"""Prompt tokens on a grid of equal cells: laws of lengths, and of the tokens that arrive in a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .demand import Demand
+
+__all__ = ["Inflow", "between", "spread"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+def spread(places: Floats, weights: Floats, n: int) -> Floats:
+    """Weights at ``places``, shared between the cells 0 .. n-1 on both sides so that the mean is kept."""
+    low = np.clip(places.astype(np.intp), 0, n - 1)
+    share = np.clip(places - low, 0.0, 1.0)
+    high = np.minimum(low + 1, n - 1)
+    lower = np.bincount(low, weights * (1 - share), n)
+    upper = np.bincount(high, weights * share, n)
+    return np.asarray(lower + upper)
+
+
+def between(nodes: Floats, x: Floats) -> tuple[Ints, Floats]:
+    """For each ``x`` the node below it and the share of the way to the next, kept within the nodes."""
+    low = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
+    share = np.clip((x - nodes[low]) / (nodes[low + 1] - nodes[low]), 0.0, 1.0)
+    return low, share
+
+
+@dataclass(frozen=True, eq=False)
+class Inflow:
+    """Laws of the prompt tokens that arrive in given times, and of one prompt.
+
+    Arrivals that are more variable than Poisson come in geometric batches of the same index of dispersion.
+    """
+
+    times_s: Floats  # (k,) increasing
+    laws: Floats  # (k, n) of the tokens in each time, in cells; the last cell holds the rest
+    steps: Floats  # (k, n) mean decode steps that come with them, times the law
+    one: Floats  # (n,) of one prompt
+    one_steps: Floats  # (n,) mean decode steps that come with it, times the law
+    starts_rps: float  # rate of batches
+
+    @classmethod
+    def of(
+        cls, demand: Demand, tokens: Floats, *, rate_rps: float, cell: float, n: int, times_s: Floats
+    ) -> Inflow:
+        """With prompts of ``tokens`` (weighted by ``demand.prompt_probs``) on ``n`` cells."""
+        length = 1 << int(np.ceil(np.log2(4 * n)))
+        one = spread(tokens / cell, demand.prompt_probs, length)
+        brought = spread(tokens / cell, demand.prompt_probs * demand.decode_given_prompt, length)
+        transform = np.fft.rfft(one)
+        mean_batch = max((1 + demand.burstiness) / 2, 1.0)
+        rest = mean_batch - (mean_batch - 1) * transform
+        starts_rps = rate_rps / mean_batch
+        grown = np.exp(np.outer(starts_rps * times_s, transform / rest - 1))
+        with_steps = np.outer(starts_rps * times_s, mean_batch / rest**2 * np.fft.rfft(brought)) * grown
+        laws, steps = (_folded(np.fft.irfft(each, length, axis=1), n) for each in (grown, with_steps))
+        return cls(times_s=times_s, laws=laws, steps=steps, one=one, one_steps=brought, starts_rps=starts_rps)
+
+    def at(self, times_s: Floats) -> Floats:
+        """Laws (len, n) at other times, by interpolation: the mean is exact."""
+        low, share = between(self.times_s, times_s)
+        return np.asarray((1 - share)[:, None] * self.laws[low] + share[:, None] * self.laws[low + 1])
+
+    def shifted(self, times_s: Floats, start: Ints) -> tuple[Floats, Floats]:
+        """Transition rows (m, n) from ``start`` by the tokens that come; decode steps gained on each way."""
+        n = self.laws.shape[1]
+        low, share = between(self.times_s, times_s)
+        arrived = np.arange(n)[None, :] - start[:, None]
+        cell = np.maximum(arrived, 0)
+        first, second = (1 - share)[:, None], share[:, None]
+        rows = first * self.laws[low[:, None], cell] + second * self.laws[low[:, None] + 1, cell]
+        steps = first * self.steps[low[:, None], cell] + second * self.steps[low[:, None] + 1, cell]
+        rows[arrived < 0] = steps[arrived < 0] = 0.0
+        rows[:, -1] += 1 - rows.sum(axis=1)
+        steps[:, -1] += times_s * self.steps_per_s - steps.sum(axis=1)
+        gained = np.divide(steps, rows, out=np.zeros_like(rows), where=rows > 1e-15)
+        return rows, gained
+
+    @property
+    def steps_per_s(self) -> float:
+        """Decode steps that arrive in a second."""
+        return float(self.steps[-1].sum() / self.times_s[-1])
+
+
+def _folded(laws: Floats, n: int) -> Floats:
+    kept = laws[:, :n].clip(0.0)
+    kept[:, -1] += laws[:, n:].clip(0.0).sum(axis=1)
+    return np.asarray(kept)

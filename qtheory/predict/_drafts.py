@@ -1,0 +1,160 @@
+"""How large a mesh must be, and how fine: from a mean field and the chain of waiting tokens alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._mesh import Mesh, StepsAt, unit_steps
+from ._steps import Rule
+from .inputs import Engine
+
+__all__ = ["make_mesh", "mean_field"]
+
+Floats = NDArray[np.float64]
+
+_MOST_W, _MOST_Y = 110, 24
+_MOST_UP = 3  # levels that y may rise in one step
+_MOST_DRAFTS = 5
+_BEYOND = 3e-5  # share of steps that may find more waiting than the cells hold
+_CUT = 0.004  # share of the arriving decode work that a step may have to leave for its other arrivals
+
+
+def mean_field(engine: Engine, rule: Rule, rate_rps: float) -> tuple[float, float]:
+    """Running requests and seconds between tokens if nothing fluctuated."""
+    demand = engine.demand
+    n, gap = 1.0, engine.decode_s(1.0)
+    for _ in range(300):
+        room = rule.room_tokens(engine, n)
+        if rule.mixed:
+            full = engine.step_s(room, n)
+            busy = min(rate_rps * demand.mean_prompt * full / room, 0.999)
+            shared = 1 / (busy / full + (1 - busy) / engine.decode_s(n))
+            even = engine.step_s(min(rate_rps * demand.mean_prompt * gap, room), n)
+            found = min(even if room > 2 * demand.mean_prompt else max(shared, even), full)
+        else:
+            tokens = min(max(demand.mean_prompt, rate_rps * demand.mean_prompt * gap), room)
+            busy = min(rate_rps * demand.mean_prompt / tokens * engine.step_s(tokens, 0.0), 0.98)
+            found = engine.decode_s(n) / (1 - busy)
+        gap += 0.3 * (found - gap)
+        n += 0.3 * (min(rate_rps * demand.mean_decode * gap, engine.slots) - n)
+    return n, gap
+
+
+Patience = Callable[[Mesh], Floats]
+"""Tokens of the longest prompt that stays, by what a step leaves behind."""
+
+
+def make_mesh(
+    engine: Engine, rule: Rule, rate_rps: float, *, patience: Patience | None = None, load: float = 0.0
+) -> Mesh:
+    """Cells and levels that hold the law with little beyond them; ``load``: needed where some do not stay."""
+    served_rps = rate_rps if patience is None else rate_rps * min(1.0, 0.97 / load)
+    n, gap = mean_field(engine, rule, served_rps)
+    reach = _first_reach(engine, rule, served_rps, n, gap)
+    for _ in range(_MOST_DRAFTS):
+        draft = _draft(engine, rule, rate_rps, n, reach)
+        if patience is not None:
+            draft = replace(draft, longest=patience(draft))
+        held = np.full(draft.n_w, n)
+        chain = StepsAt.of(
+            draft, np.minimum(held, engine.slots), np.minimum(held, max(engine.slots - 1, 0.0))
+        )
+        if float(chain.stationary[-3:].sum()) < _BEYOND:
+            break
+        reach *= 1.5
+    return _with_jumps(draft, chain)
+
+
+def _first_reach(engine: Engine, rule: Rule, rate_rps: float, n: float, gap: float) -> float:
+    """Tokens of waiting prompts that are seldom exceeded, to begin with."""
+    demand, mean = engine.demand, engine.demand.mean_prompt
+    longest = float(engine.weighted_tokens.max())
+    second = float(engine.weighted_tokens**2 @ demand.prompt_probs) + (demand.burstiness - 1) * mean**2
+    if rule.mixed:
+        room = rule.room_tokens(engine, n)
+        busy = min(rate_rps * mean * engine.step_s(room, n) / room, 0.97)
+        reach = max(1.3 * longest, min(4 * second / mean / (1 - busy), 200 * mean))
+    else:
+        reach = max(1.3 * longest, 10 * mean, 4 * rate_rps * mean * gap)
+    if _is_tight(engine, n):
+        reach = max(reach, 40 * mean)
+    return reach
+
+
+def _is_tight(engine: Engine, n: float) -> bool:
+    """Whether the slots are taken every now and then."""
+    return n + 6 * math.sqrt(n + 1) > engine.slots
+
+
+def _draft(engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float) -> Mesh:
+    demand, mean = engine.demand, engine.demand.mean_prompt
+    room = rule.room_tokens(engine, n)
+    cell = max(reach / _MOST_W, mean / 10)
+    full_cells = max(1, math.ceil(room / cell))
+    if rule.mixed:
+        cell = room / full_cells
+    n_w = int(min(1.4 * _MOST_W, max(60, math.ceil(reach / cell))))
+    share = demand.mean_decode / unit_steps(engine) / mean
+    spread_n = 10 * math.sqrt(n + 1)
+    if _is_tight(engine, n):
+        top = engine.slots + 2 + share * n_w * cell
+    else:
+        top = n + spread_n + share * n_w * cell / 2
+    return Mesh(
+        engine=engine, rule=rule, rate_rps=rate_rps, n_mean=n, cell=cell, n_w=n_w,
+        full_cells=min(full_cells, n_w - 1), level=top / (_MOST_Y - 1), n_y=_MOST_Y, n_up=1,
+        waiting=share * cell * np.arange(float(n_w)), longest=np.full(n_w, np.inf),
+    )  # fmt: skip
+
+
+def _with_jumps(draft: Mesh, chain: StepsAt) -> Mesh:
+    """Levels so wide, or so many of them in one step, that the arrivals of a long step are seldom cut off."""
+    demand = draft.engine.demand
+    each = demand.mean_decode / draft.remaining * max((1 + demand.burstiness) / 2, 1.0)
+    top = draft.level * (draft.n_y - 1)
+    flow = chain.stationary[:, None] * chain.rows
+    jumps = chain.gained / draft.remaining
+    whole = float((flow * jumps).sum())
+    level, n_up = max(draft.level, 0.6 * each), 1
+    while float((flow * np.maximum(jumps - n_up * level, 0.0)).sum()) > _CUT * whole:
+        if n_up < _MOST_UP:
+            n_up += 1
+        else:
+            level *= 1.25
+    n_y = max(8, math.ceil(top / level) + 1)
+    return replace(draft, level=level, n_y=n_y, n_up=n_up, waiting=_waiting_work(draft, chain))
+
+
+def _waiting_work(mesh: Mesh, chain: StepsAt) -> Floats:
+    """Decode work (n_w,) that waits with w tokens in the mean, in running requests.
+
+    Not in proportion to w: a large w is more often one long prompt than many. In equilibrium the work that
+    waits after a step is what waited behind the tokens taken plus what came; of the requests in w one ends
+    with its last token and the others end anywhere before.
+    """
+    n, law = mesh.n_w, chain.stationary
+    flow = law[:, None] * chain.rows
+    arrived = flow.sum(axis=0)
+    waits = np.arange(n) > chain.taken
+    left = np.where(waits, 1 - chain.taken / np.maximum(np.arange(n), 1), 0.0)
+    system = np.diag(arrived) - flow.T * left[None, :]
+    behind = np.where(waits, mesh.engine.demand.mean_decode * (1 - left), 0.0)
+    right = (flow * (chain.gained + behind[:, None])).sum(axis=0)
+    known = arrived > 1e-7
+    system[0], right[0] = 0.0, 0.0
+    system[0, 0] = 1.0
+    last = int(np.max(np.nonzero(known)[0]))
+    for cell in (np.nonzero(~known[1:last])[0] + 1).tolist():  # cannot be: as its neighbours
+        system[cell], right[cell] = 0.0, 0.0
+        system[cell, cell - 1 : cell + 2] = -0.5, 1.0, -0.5
+    slope = mesh.waiting[1] * mesh.remaining
+    for cell in range(last + 1, n):  # hardly ever reached: many requests, in proportion
+        system[cell] = 0.0
+        system[cell, cell], system[cell, cell - 1], right[cell] = 1.0, -1.0, slope
+    found = np.linalg.solve(system, right)
+    return np.asarray(np.maximum(found, 0.0) / mesh.remaining)

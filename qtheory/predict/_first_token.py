@@ -1,0 +1,298 @@
+"""Law of the time to first token: the rest of the step that an arrival finds, and the steps to its own end.
+
+An arrival at a share u of a step finds the tokens that the step leaves and those that came before it in the
+step; with its own prompt they are cleared in full steps and a last one. Prompts behind it lengthen the last
+step, as far as there is room. Slots that are taken hold it up until running requests end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._backlog import Backlog
+from ._cells import between
+from ._cells import spread as spread_on
+from ._gridlaw import GridLaw, law_of_atoms
+from ._mesh import Mesh
+
+__all__ = ["FINE", "FirstToken", "clearing_s", "first_token"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+_SHARES = (1 / 6, 3 / 6, 5 / 6)  # of the step that are over when a request arrives
+_NODES = 9  # numbers running
+FINE = 6  # parts of a cell
+_MOST_STRETCH = 4.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FirstToken:
+    """Law of TTFT, apart for numbers running, and what is left behind when the token comes."""
+
+    law: GridLaw
+    by_running: tuple[GridLaw, ...]
+    running: Floats  # (k,) numbers running when the prompt gets its turn
+    weights: Floats  # (k,)
+    joined: Floats  # (k,) requests that join the running ones together with the own one or just before
+    served: float  # share of the arrivals
+    behind: Floats  # (k, n_w) laws of the tokens that wait when the own prompt has ended
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What arrivals find, grouped: (nodes, rests, n) laws of tokens ahead in cells."""
+
+    nodes: Floats
+    rests_s: Floats
+    ahead: Floats
+
+
+def first_token(backlog: Backlog, *, stretch: float = 1.0) -> FirstToken:
+    """TTFT of the chain; of requests that wait ``stretch`` times the tokens that are ahead in order of
+    arrival."""
+    mesh = backlog.mesh
+    found = _found(backlog)
+    if stretch != 1.0:
+        found = replace(found, ahead=_stretched(found.ahead, stretch))
+    fine = mesh.cell / FINE
+    n = (mesh.n_w + found.ahead.shape[2]) * FINE
+    totals = _with_own(mesh, found, fine, n)
+    cleared = clearing_s(mesh, found.nodes, fine, n)
+    parts = [_at(mesh, found, totals[k], cleared[:, k], k) for k in range(len(found.nodes))]
+    weights = np.array([weight.sum() for _, weight, _ in parts])
+    laws = tuple(law_of_atoms(t, w) if w.sum() > 1e-9 else None for t, w, _ in parts)
+    whole = law_of_atoms(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
+    behind = np.array([law for _, _, law in parts])
+    kept = [k for k, law in enumerate(laws) if law is not None]
+    return FirstToken(
+        law=whole,
+        by_running=tuple(law for law in laws if law is not None),
+        running=found.nodes[kept],
+        weights=weights[kept] / weights[kept].sum(),
+        joined=_joined(mesh, found)[kept],
+        served=float(min(weights.sum(), 1.0)),
+        behind=behind[kept],
+    )
+
+
+def _found(backlog: Backlog) -> _Found:
+    mesh = backlog.mesh
+    w, y = np.nonzero(backlog.in_time > 1e-7)
+    weight = backlog.in_time[w, y]
+    weight = weight / weight.sum()
+    seconds, taken = mesh.seconds[w, y], mesh.taken[w, y]
+    x = mesh.x[w, y] + mesh.waiting[w] - mesh.waiting[w - taken] - mesh.decoded[w, y] / mesh.remaining
+    x = np.maximum(x, 0.0)
+    idle = mesh.idle[w, y] / mesh.rate_rps / mesh.stays_s[w, y]
+    nodes = _quantiles(x, weight)
+    rests_s = np.concatenate([[0.0], np.geomspace(seconds.min() / 8, seconds.max(), 12)])
+    times_s = np.concatenate([[0.0], np.geomspace(seconds.min() / 8, 1.001 * seconds.max(), 40)])
+    shape = (mesh.n_w, len(nodes), len(rests_s), len(times_s))
+    grouped = np.zeros(shape)
+    node = between(nodes, x)
+    for share in _SHARES:
+        past = seconds * (share if mesh.rule.mixed else 1.0)  # alone in a step, all that came go together
+        past = past * mesh.accepted[w - taken]
+        places = (node, between(rests_s, (1 - share) * seconds), between(times_s, past))
+        _add(grouped, w - taken, places, weight * (1 - idle) / len(_SHARES))
+    zero = (np.zeros(len(w), dtype=np.intp), np.zeros(len(w)))
+    _add(grouped, w - taken, (node, zero, zero), weight * idle)
+    inflow = mesh.inflow_in(times_s, mesh.n_w, mesh.cell)
+    ahead = np.zeros((*shape[1:3], mesh.n_w))
+    for start in np.nonzero(grouped.any(axis=(1, 2, 3)))[0]:
+        laws = grouped[start] @ inflow.laws
+        ahead[:, :, start:] += laws[:, :, : mesh.n_w - start]
+        ahead[:, :, -1] += laws[:, :, mesh.n_w - start :].sum(axis=2)
+    return _Found(nodes, rests_s, ahead)
+
+
+def _stretched(ahead: Floats, factor: float) -> Floats:
+    """Laws (..., n) of ``factor`` times as many cells."""
+    n = ahead.shape[2]
+    size = int(min(max(factor, 1.0), _MOST_STRETCH) * n) + 1
+    places = np.minimum(factor * np.arange(n), size - 1.0)
+    low = np.minimum(places.astype(np.intp), size - 2)
+    share = places - low
+    found = np.zeros((*ahead.shape[:2], size))
+    for cell in range(n):
+        found[:, :, low[cell]] += ahead[:, :, cell] * (1 - share[cell])
+        found[:, :, low[cell] + 1] += ahead[:, :, cell] * share[cell]
+    return found
+
+
+def _joined(mesh: Mesh, found: _Found) -> Floats:
+    """Requests (nodes,) ahead in the mean."""
+    laws = found.ahead.sum(axis=1)
+    waiting = np.interp(np.arange(laws.shape[1]), np.arange(mesh.n_w), mesh.waiting)
+    each = mesh.remaining / max(mesh.engine.demand.mean_decode, 1e-9)
+    batch = max(mesh.engine.demand.burstiness - 1, 0.0)  # others of the own batch
+    return np.asarray(laws @ waiting / np.maximum(laws.sum(axis=1), 1e-300) * each + batch)
+
+
+def _quantiles(x: Floats, weight: Floats) -> Floats:
+    """Nodes that hold all of ``x``."""
+    order = np.argsort(x)
+    below = np.cumsum(weight[order])
+    levels = np.linspace(0.0, 1.0, _NODES - 2)[1:-1]
+    inner = np.interp(levels, below, x[order])
+    high = float(np.interp(0.9995, below, x[order]))
+    nodes = np.unique(np.concatenate([[x.min()], inner, [high], [x.max()]]).round(6))
+    return nodes if len(nodes) > 1 else np.array([nodes[0], nodes[0] + 1.0])
+
+
+def _add(target: Floats, start: Ints, places: tuple[tuple[Ints, Floats], ...], weight: Floats) -> None:
+    """Share weights between neighbouring nodes in every direction."""
+    for corner in range(2 ** len(places)):
+        index, part = [start], weight
+        for bit, (low, share) in enumerate(places):
+            up = corner >> bit & 1
+            index.append(low + up)
+            part = part * (share if up else 1 - share)
+        np.add.at(target, tuple(index), part)
+
+
+def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
+    """Laws (nodes, rests, n) of the tokens ahead and the own prompt, in fine cells, of those that stay."""
+    limits = np.full(found.ahead.shape[2], mesh.longest[-1])
+    limits[: mesh.n_w] = mesh.longest
+    whole = np.zeros((*found.ahead.shape[:2], n))
+    for limit in np.unique(limits):
+        own = _own(mesh, float(limit), fine, n)
+        inner = np.where(limits == limit, found.ahead, 0.0)
+        spread = np.zeros_like(whole)
+        spread[:, :, 0] = inner[:, :, 0]
+        inner[:, :, 0] = 0.0
+        for part in range(1 - FINE, FINE):  # each cell as a triangle; nothing ahead stays nothing
+            places = np.arange(1, inner.shape[2]) * FINE + part
+            spread[:, :, places] += inner[:, :, 1:] * (FINE - abs(part)) / FINE**2
+        product = np.fft.rfft(spread, 2 * n, axis=2) * np.fft.rfft(own, 2 * n)
+        law = np.fft.irfft(product, 2 * n, axis=2).clip(0.0)
+        law[:, :, n - 1] += law[:, :, n:].sum(axis=2)
+        whole += law[:, :, :n]
+    return whole
+
+
+def _own(mesh: Mesh, longest: float, fine: float, n: int) -> Floats:
+    """Law (n,) of a prompt of at most ``longest`` tokens; adds up to the share of those."""
+    engine = mesh.engine
+    probs = np.where(engine.demand.prompt_tokens <= longest, engine.demand.prompt_probs, 0.0)
+    law = spread_on(engine.weighted_tokens / fine, probs, n)
+    mean_batch = (1 + engine.demand.burstiness) / 2
+    if mean_batch <= 1:
+        return law
+    transform = np.fft.rfft(law, 2 * n)
+    others = 1 / (mean_batch - (mean_batch - 1) * transform)  # of the same batch, before the own one
+    if not mesh.rule.mixed:
+        others = others**2  # and behind it: all go together
+    found = np.fft.irfft(transform * others, 2 * n).clip(0.0)
+    found[n - 1] += found[n:].sum()
+    return np.asarray(found[:n])
+
+
+def clearing_s(mesh: Mesh, nodes: Floats, fine: float, n: int) -> Floats:
+    """Seconds (n, nodes) from the start of a step until so many fine cells are done, as a fluid."""
+    slots, table = mesh.engine.slots, mesh.table
+    x = np.unique(np.concatenate([np.linspace(0.0, max(slots - 1, 1.0), 24), [slots - 1], nodes]).clip(0.0))
+    running = np.minimum(x, slots)
+    open_ = slots - x >= 1 - 1e-9
+    most = np.minimum(mesh.admitted(x) * FINE, mesh.full_cells * FINE)
+    decoded = running / mesh.remaining if mesh.rule.mixed else np.zeros_like(x)
+    share = mesh.engine.demand.mean_decode / mesh.remaining * fine / mesh.engine.demand.mean_prompt
+    until = (
+        np.maximum(x - (slots - 1), 0.0) * mesh.remaining / np.maximum(running, 1.0) * table.decode_s(running)
+    )
+    done = np.zeros((n, len(x)))
+    block = int(max(1, min(most[open_].min(initial=mesh.full_cells * FINE), n)))
+    full_fine = mesh.full_cells * FINE
+    for start in range(1, n, block):
+        v = np.arange(start, min(start + block, n))[:, None]
+        taken = np.minimum(v, most[None, :])
+        cells = taken / FINE
+        step = table.prompt_s(np.broadcast_to(running, taken.shape), np.maximum(cells, 1 / FINE))
+        if mesh.rule.mixed:
+            full = table.full_s(running, mesh.full_cells * mesh.cell)
+            step = np.where(taken == full_fine, full[None, :], step)
+        low, part = between(x, np.maximum(x[None, :] + share * taken - decoded[None, :], 0.0))
+        rest = v - taken
+        later = (1 - part) * done[rest, low] + part * done[rest, low + 1]
+        value = step + np.where(rest > 0, later, 0.0)
+        last_open = int(np.nonzero(open_)[0][-1]) if open_.any() else 0
+        value = np.where(open_[None, :], value, until[None, :] + value[:, [last_open]])
+        done[v[:, 0]] = value
+    low, part = between(x, nodes)
+    return np.asarray((1 - part) * done[:, low] + part * done[:, low + 1])
+
+
+def _at(mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int) -> tuple[Floats, Floats, Floats]:
+    """Atoms of TTFT and the law of what waits at its end, for the k-th number running."""
+    running = min(float(found.nodes[k]), mesh.engine.slots)
+    n, full = len(cleared), mesh.full_cells * FINE
+    cells = np.arange(n)
+    last = np.where(cells > 0, (cells - 1) % full + 1, 0)
+    one = np.full(full + 1, running)
+    lengths = mesh.table.prompt_s(one, np.maximum(np.arange(full + 1) / FINE, 1 / FINE))
+    rest = found.rests_s[:, None]
+    times = rest + cleared[None, :]
+    if not mesh.rule.mixed:
+        own = lengths[np.minimum(last, full)]
+        behind = _behind(mesh, np.broadcast_to(own, total.shape), np.zeros(total.shape), total)
+        return times.ravel(), total.ravel(), behind
+    before = np.maximum(times - lengths[last][None, :], 1e-9)
+    room = full - last
+    none, extra = _comers(mesh, before, room)
+    grown = np.minimum(last[None, :] + extra, full)
+    low = np.minimum(grown.astype(np.intp), full - 1)
+    longer = lengths[low] + (grown - low) * (lengths[low + 1] - lengths[low])
+    late = times + np.maximum(longer - lengths[last][None, :], 0.0)
+    lone, met = total * none, total * (1 - none)
+    behind = _behind(mesh, np.broadcast_to(lengths[last], total.shape), np.zeros(total.shape), lone)
+    behind = behind + _behind(mesh, late, extra / FINE, met, somebody=True)
+    atoms = np.concatenate([times.ravel(), late.ravel()])
+    return atoms, np.concatenate([lone.ravel(), met.ravel()]), behind
+
+
+def _comers(mesh: Mesh, before_s: Floats, room: Ints) -> tuple[Floats, Floats]:
+    """Probability that nobody comes in a time, and else the mean fine cells that fit into the last step."""
+    times_s = np.concatenate([[0.0], np.geomspace(before_s.min(), 1.001 * before_s.max() + 1e-9, 40)])
+    inflow = mesh.inflow_in(times_s, mesh.n_w, mesh.cell)
+    beyond = 1 - np.cumsum(inflow.laws, axis=1)
+    fitting = np.concatenate([np.zeros((len(times_s), 1)), np.cumsum(beyond, axis=1)], axis=1)  # E[min(k, A)]
+    low, share = between(times_s, before_s)
+    cell, part = np.divmod(room / FINE, 1.0)
+    at = np.minimum(cell.astype(np.intp), mesh.n_w - 1)[None, :]
+    rows = [(1 - part) * fitting[i, at] + part * fitting[i, at + 1] for i in (low, low + 1)]
+    mean = (1 - share) * rows[0] + share * rows[1]
+    none = np.exp(-inflow.starts_rps * before_s)
+    return none, mean / np.maximum(1 - none, 1e-12) * FINE
+
+
+def _behind(mesh: Mesh, times_s: Floats, served: Floats, weight: Floats, *, somebody: bool = False) -> Floats:
+    """Law (n_w,) of the tokens that came in ``times_s``, less those ``served`` (in cells); of at least one
+    request if ``somebody`` came."""
+    kept = weight > 1e-13
+    if not kept.any():
+        return np.zeros(mesh.n_w)
+    t, s, p = times_s[kept], served[kept], weight[kept]
+    nodes = np.concatenate([[0.0], np.geomspace(max(t.min(), 1e-6), 1.001 * t.max() + 1e-6, 40)])
+    low, share = between(nodes, t)
+    k = len(nodes)
+    mass = np.bincount(low, p * (1 - share), k) + np.bincount(low + 1, p * share, k)
+    gone = np.bincount(low, p * (1 - share) * s, k) + np.bincount(low + 1, p * share * s, k)
+    inflow = mesh.inflow_in(nodes, mesh.n_w, mesh.cell)
+    laws = inflow.laws.copy()
+    if somebody:
+        laws[:, 0] -= np.exp(-inflow.starts_rps * nodes)
+        laws = np.maximum(laws, 0.0) / np.maximum(-np.expm1(-inflow.starts_rps * nodes), 1e-12)[:, None]
+    found = np.zeros(mesh.n_w)
+    for place in np.nonzero(mass > 1e-13)[0]:
+        shift = gone[place] / mass[place]
+        lower = int(shift)
+        for cells, part in ((lower, 1 - shift + lower), (lower + 1, shift - lower)):
+            row = laws[place]
+            found[: mesh.n_w - cells] += mass[place] * part * row[cells:]
+            found[0] += mass[place] * part * row[:cells].sum()
+    return found

@@ -1,0 +1,199 @@
+"""Cells of waiting prompt tokens and levels of decode work, with the rule of the steps on them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._cells import Inflow
+from ._steps import Rule, StepTable
+from .inputs import Engine
+
+__all__ = ["Mesh", "StepsAt", "unit_steps"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mesh:
+    """Cells of w and levels of y, with the rule of the steps on them."""
+
+    engine: Engine
+    rule: Rule
+    rate_rps: float
+    n_mean: float
+    cell: float
+    n_w: int
+    full_cells: int
+    level: float
+    n_y: int
+    n_up: int
+    waiting: Floats  # (n_w,) what waits of y, in the mean
+    longest: Floats  # (n_w,) tokens of the longest prompt that stays if a step leaves so much behind
+
+    @cached_property
+    def table(self) -> StepTable:
+        return StepTable(self.engine, self.rule, self.cell, self.full_cells)
+
+    @cached_property
+    def remaining(self) -> float:
+        """Decode steps that count as one running request.
+
+        With those that a running request has left, what many arrivals at once do to the number running is
+        right in the long run; with those of a new request it is right at once. The geometric mean is between
+        the two; for exponential outputs all three are the same.
+        """
+        return unit_steps(self.engine)
+
+    @cached_property
+    def x(self) -> Floats:
+        """Running requests (n_w, n_y) where slots are no limit."""
+        return np.maximum(self.level * np.arange(self.n_y)[None, :] - self.waiting[:, None], 0.0)
+
+    @cached_property
+    def running(self) -> Floats:
+        return np.minimum(self.x, self.engine.slots)
+
+    @cached_property
+    def taken(self) -> Ints:
+        """Cells (n_w, n_y) that a step takes: what waits, within budget and free slots."""
+        waiting = np.minimum(np.arange(self.n_w), self.full_cells)[:, None]
+        return np.minimum(waiting, self.admitted(self.x))
+
+    def admitted(self, x: Floats) -> Ints:
+        """Cells for which there are free slots."""
+        free = np.floor(np.maximum(self.engine.slots - x, 0.0) + 1e-9)
+        cells = np.ceil(free * self.engine.demand.mean_prompt / self.cell)
+        return np.asarray(np.minimum(cells, 1e6).astype(np.intp))
+
+    @cached_property
+    def seconds(self) -> Floats:
+        return self.table.seconds(self.running, self.taken, self.full_cells)
+
+    @cached_property
+    def idle(self) -> Floats:
+        """Probability (n_w, n_y) that nobody is there, so that the next step waits for an arrival."""
+        empty = np.maximum(1 - self.x, 0.0)
+        empty[1:] = 0.0
+        return empty
+
+    @cached_property
+    def stays_s(self) -> Floats:
+        """Mean seconds (n_w, n_y) from the start of a step to the next, idle time included."""
+        return np.asarray((1 - self.idle) * self.seconds + self.idle / self.rate_rps)
+
+    @cached_property
+    def decoded(self) -> Floats:
+        """Decode steps done in a step (n_w, n_y)."""
+        if not self.rule.mixed:
+            return np.where(self.taken > 0, 0.0, self.running)
+        room = np.maximum(self.engine.budget_tokens - self.running, 1.0)
+        return np.where(
+            self.taken == self.full_cells, self.running * self.full_cells * self.cell / room, self.running
+        )
+
+    def arrivals(self, seconds: Floats, start: Ints) -> tuple[Floats, Floats]:
+        """Transition rows (n_w, n_w) by the tokens that come and stay; decode steps gained on each way."""
+        rows, gained = np.zeros((self.n_w, self.n_w)), np.zeros((self.n_w, self.n_w))
+        for longest, inflow in self._inflows.items():
+            some = self.longest[start] == longest
+            rows[some], gained[some] = inflow.shifted(seconds[some], start[some])
+        return rows, gained
+
+    def first_of_busy(self, row: Floats, gained: Floats, idle: float) -> tuple[Floats, Floats]:
+        """The way out of an empty system: by a step, or else by the one arrival that ends an idle time."""
+        if idle <= 0:
+            return row, gained
+        inflow = self._inflows[float(self.longest[0])]
+        one = inflow.one[: self.n_w].copy()
+        one[-1] += inflow.one[self.n_w :].sum()
+        steps = inflow.one_steps[: self.n_w].copy()
+        steps[-1] += inflow.one_steps[self.n_w :].sum()
+        mixed = (1 - idle) * row + idle * one
+        work = (1 - idle) * row * gained + idle * steps
+        return mixed, np.divide(work, mixed, out=np.zeros_like(mixed), where=mixed > 1e-15)
+
+    @cached_property
+    def _inflows(self) -> dict[float, Inflow]:
+        """By the longest prompt that stays."""
+        return {float(cut): self._inflow(float(cut)) for cut in np.unique(self.longest)}
+
+    def _inflow(self, longest: float) -> Inflow:
+        demand, tokens = self.engine.demand, self.engine.weighted_tokens
+        low, high = float(self.seconds.min()), float(self.seconds.max())
+        times_s = np.geomspace(0.99 * low, 1.01 * high, 48)
+        probs = np.where(demand.prompt_tokens <= longest, demand.prompt_probs, 0.0)
+        share = float(probs.sum())
+        if share <= 0:
+            share, probs = 1e-9, demand.prompt_probs * 1e-9
+        kept = replace(demand, prompt_probs=probs / share)
+        return Inflow.of(
+            kept, tokens, rate_rps=self.rate_rps * share, cell=self.cell, n=self.n_w, times_s=times_s
+        )
+
+    @cached_property
+    def staying(self) -> Floats:
+        """Share (n_w,) of the arriving requests that stay."""
+        return self._share(self.engine.demand.prompt_probs)
+
+    @cached_property
+    def left(self) -> Ints:
+        """Cells (n_w, n_y) that a step leaves behind."""
+        return np.asarray(np.arange(self.n_w)[:, None] - self.taken)
+
+    @cached_property
+    def accepted(self) -> Floats:
+        """Share (n_w,) of the arriving tokens that stay."""
+        demand = self.engine.demand
+        return self._share(demand.prompt_tokens * demand.prompt_probs / demand.mean_prompt)
+
+    def _share(self, probs: Floats) -> Floats:
+        order = np.argsort(self.engine.demand.prompt_tokens)
+        below = np.concatenate([[0.0], np.cumsum(probs[order])])
+        tokens = self.engine.demand.prompt_tokens[order]
+        return np.asarray(below[np.searchsorted(tokens, self.longest, side="right")])
+
+    def inflow_in(self, times_s: Floats, n: int, cell: float) -> Inflow:
+        """Tokens that arrive in these times, on ``n`` cells."""
+        engine = self.engine
+        return Inflow.of(
+            engine.demand, engine.weighted_tokens, rate_rps=self.rate_rps, cell=cell, n=n, times_s=times_s
+        )
+
+
+def unit_steps(engine: Engine) -> float:
+    """Decode steps that count as one running request."""
+    demand = engine.demand
+    return max(math.sqrt(demand.mean_remaining * demand.mean_decode), 0.5)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StepsAt:
+    """The chain of w alone while the number running is held."""
+
+    taken: Ints
+    seconds: Floats
+    rows: Floats  # (n_w, n_w)
+    gained: Floats  # (n_w, n_w) decode steps that come on each way
+
+    @classmethod
+    def of(cls, mesh: Mesh, running: Floats, x: Floats) -> StepsAt:
+        waiting = np.minimum(np.arange(mesh.n_w), mesh.full_cells)
+        taken = np.minimum(waiting, mesh.admitted(x))
+        seconds = mesh.table.seconds(running, taken, mesh.full_cells)
+        rows, gained = mesh.arrivals(seconds, np.arange(mesh.n_w) - taken)
+        return cls(taken=taken, seconds=seconds, rows=rows, gained=gained)
+
+    @cached_property
+    def stationary(self) -> Floats:
+        system = np.eye(len(self.rows)) - self.rows
+        system[:, 0] = 1.0
+        right = np.zeros(len(self.rows))
+        right[0] = 1.0
+        found = np.linalg.solve(system.T, right).clip(0.0)
+        return np.asarray(found / found.sum())

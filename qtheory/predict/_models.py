@@ -1,0 +1,80 @@
+"""The models by the name of their scheduler, and what each is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtheory.system.replica import ReplicaSpec
+from qtheory.system.scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
+
+from . import _chunked, _fcfs, _sjf, _slo
+from ._setting import Setting
+from .limits import Limit
+
+__all__ = ["MODELS", "Model", "Setting", "outside", "scheduler_spec"]
+
+Columns = dict[str, Any]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """A scheduler's stability limit and its two tiers."""
+
+    limit: Callable[[Setting], Limit]
+    numeric: Callable[[Setting], Columns]
+    closed: Callable[[Setting, Floats], dict[str, Floats]]
+    always_stable: bool = False
+
+
+MODELS: dict[str, Model] = {
+    "fcfs": Model(limit=_fcfs.limit, numeric=_fcfs.numeric, closed=_fcfs.closed),
+    "chunked": Model(limit=_chunked.limit, numeric=_chunked.numeric, closed=_chunked.closed),
+    "slo": Model(limit=_slo.limit, numeric=_slo.numeric, closed=_slo.closed, always_stable=True),
+    "sjf": Model(limit=_sjf.limit, numeric=_sjf.numeric, closed=_sjf.closed),
+}
+
+
+def scheduler_spec(replica: ReplicaSpec, name: str) -> SchedulerSpec:
+    """The scheduler of a replica, if it were another: slots and options stay, the budget is the usual one."""
+    spec = replace(replica.scheduler, name=name)
+    if not spec.whole_prompts:
+        usual = replica.hardware.budget_tokens if replica.scheduler.whole_prompts else spec.budget_tokens
+        return replace(spec, budget_tokens=usual)
+    return replace(spec, budget_tokens=min(replica.max_model_len_tokens, WHOLE_PROMPT_BUDGET_TOKENS))
+
+
+def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
+    """Where a question lies outside the range in which the models were checked."""
+    engine, spec = setting.engine, setting.replica.scheduler
+    demand, load = engine.demand, setting.rate_rps / limit.rate_rps
+    longest = float(demand.prompt_tokens.max())
+    unusual = {
+        "admission": ("full_prompt", "no_evict") if spec.name == "static" else ("full_prompt",),
+        "append_rule": ("exact",),
+        "victim": ("last_admitted",),
+    }
+    notes = [
+        f"{option}={given}: not modelled, taken as {usual[0]}"
+        for option, usual in unusual.items()
+        if (given := getattr(spec, option)) not in (None, *usual)
+    ]
+    checks_ = {
+        f"load {load:.2f} is above 0.95, where small errors of the limit make large ones of the wait": load
+        > 0.95,
+        "KV memory is what runs out: means within 10 % or so below a load of 0.9": engine.is_kv_limited,
+        f"slo where {limit.binds} bind, above a load of 0.85: not modelled well, simulate it": (
+            setting.scheduler == "slo" and limit.binds != "token budget" and load > 0.85
+        ),
+        "arrivals are not Poisson: taken as batches with the same long-run variance": demand.burstiness != 1,
+        f"prompts of more than {engine.budget_tokens} tokens are rejected, and count here as served": (
+            spec.whole_prompts and longest > engine.budget_tokens
+        ),
+        "long_prefill_threshold_tokens: not modelled": bool(spec.long_prefill_threshold_tokens),
+    }
+    return tuple(notes + [text for text, holds in checks_.items() if holds])

@@ -1,0 +1,49 @@
+"""What a model is given: the engine, the rate and the limits of one question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from qtheory.system.replica import ReplicaSpec
+from qtheory.system.slo import Slo
+from qtheory.system.workload import OpenArrivals, Workload
+
+from ._bursts import burstiness_within
+from .demand import demand_of
+from .inputs import Engine, engine_of
+
+__all__ = ["Setting"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One question to a model."""
+
+    scheduler: str
+    engine: Engine
+    rate_rps: float
+    slo: Slo
+    replica: ReplicaSpec
+    workload: Workload
+
+    @classmethod
+    def of(cls, replica: ReplicaSpec, workload: Workload, rate_rps: float) -> Setting:
+        engine = engine_of(replica, demand_of(workload))
+        return cls(
+            scheduler=replica.scheduler.name,
+            engine=engine,
+            rate_rps=rate_rps,
+            slo=workload.slo,
+            replica=replica,
+            workload=workload,
+        )
+
+    def at_rate(self, rate_rps: float, limit_rps: float) -> Setting:
+        """The same at a rate: arrivals as bursty as they are while a prompt waits and is computed."""
+        engine, arrivals = self.engine, self.workload.arrivals
+        if isinstance(arrivals, OpenArrivals) and engine.demand.burstiness > 1:
+            left = max(1 - rate_rps / limit_rps, 0.05)
+            window_s = engine.step_s(engine.demand.mean_prompt, 0.0) / left
+            within = burstiness_within(arrivals, rate_rps, window_s)
+            engine = replace(engine, demand=replace(engine.demand, burstiness=within))
+        return replace(self, rate_rps=rate_rps, engine=engine)

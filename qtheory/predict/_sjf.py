@@ -1,0 +1,100 @@
+"""Shortest predicted output first, over the steps of chunked prefill."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._backlog import solve_backlog
+from ._closed import formulas_of
+from ._drafts import make_mesh
+from ._first_token import first_token
+from ._numeric import Steady, by_little, columns_of
+from ._per_token import DecodeAtoms, decode_atoms
+from ._setting import Setting
+from ._steps import Rule
+from .limits import Limit, limit_of
+
+__all__ = ["closed", "limit", "numeric"]
+
+Floats = NDArray[np.float64]
+
+_RULE = Rule(mixed=True)
+_CLASSES = (0.0, 0.25, 0.5, 0.75, 0.92, 1.0)
+
+
+def limit(setting: Setting) -> Limit:
+    """Stability limit: that of chunked prefill, since the order changes neither steps nor batch."""
+    return limit_of(setting.engine, _RULE)
+
+
+def numeric(setting: Setting) -> dict[str, Any]:
+    """Columns: the chain of chunked prefill, its waits stretched by what the order does to each output
+    length."""
+    backlog = solve_backlog(make_mesh(setting.engine, _RULE, setting.rate_rps))
+    base = first_token(backlog)
+    decode = decode_atoms(backlog, base)
+    factor = by_little(backlog, base, decode)
+    points = []
+    for low, high, ratio, share in _classes(setting):
+        first = first_token(backlog, stretch=ratio)
+        part = _part(decode, low, high, share)
+        points.append((share, Steady(backlog=backlog, first=first, decode=part, by_little=factor)))
+    return columns_of(points, setting.slo)
+
+
+def _classes(setting: Setting) -> list[tuple[float, float, float, float]]:
+    """Outputs above ``low`` and up to ``high`` steps, their wait to that in order of arrival [1]_, share.
+
+    Nobody in service is overtaken: (1 - rho) / ((1 - sigma before) (1 - sigma with them)), where sigma is the
+    load of those served before.
+
+    References
+    ----------
+    .. [1] Phipps (1956), "Machine repair as a priority waiting-line problem", Operations Research 4, 76-85.
+    """
+    demand, found = setting.engine.demand, limit(setting)
+    load = min(setting.rate_rps / found.rate_rps, 0.995)
+    steps, weights, prompts = demand.decode_groups
+    one = demand.one_token_prob
+    if one > 0:
+        steps, weights = np.append(0.0, steps), np.append(one, weights)
+        prompts = np.append(demand.prompt_given_decode[0], prompts)
+    work = weights * (prompts if found.binds == "token budget" else np.maximum(steps, 1e-9))
+    sigma = load * np.concatenate([[0.0], np.cumsum(work)]) / work.sum()
+    below = np.concatenate([[0.0], np.cumsum(weights)])
+    cuts = np.unique(np.searchsorted(below[1:], np.array(_CLASSES[1:]) * below[-1] - 1e-9) + 1)
+    classes, first = [], 0
+    for last in cuts:
+        each = 1 / ((1 - sigma[first:last]) * (1 - sigma[first + 1 : last + 1]))
+        share = float(below[last] - below[first])
+        ratio = (1 - load) * float(each @ weights[first:last]) / share
+        low = -1.0 if first == 0 else float(steps[first - 1])
+        classes.append((low, float(steps[last - 1]), ratio, share / below[-1]))
+        first = int(last)
+    return classes
+
+
+def _part(decode: DecodeAtoms, low: float, high: float, share: float) -> DecodeAtoms:
+    """Decode times of the requests of these lengths."""
+    some = (decode.steps > low) & (decode.steps <= high)
+    return replace(
+        decode,
+        steps=decode.steps[some],
+        step_weights=decode.step_weights[some] / share,
+        seconds=decode.seconds[:, some],
+        mass=decode.mass[:, some],
+        mean_s=decode.mean_s[:, some],
+    )
+
+
+def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:
+    """Columns by formulas: those of chunked prefill with waits stretched by output length."""
+    formulas = formulas_of(setting.engine, _RULE)
+    kinds = [_classes(replace(setting, rate_rps=float(rate))) for rate in rates_rps]
+    ratios = np.array([[ratio for _, _, ratio, _ in each] for each in kinds]).T  # (kinds, rates)
+    shares = np.array([share for _, _, _, share in kinds[0]])
+    return formulas.columns(rates_rps, setting.slo, stretch=(ratios, shares))

@@ -1,0 +1,155 @@
+"""Stability limits: the largest rate that a scheduler sustains, and what stands in its way."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._cells import Inflow
+from ._steps import Rule
+from .inputs import Engine
+
+__all__ = ["Limit", "Rule", "limit_of"]
+
+Floats = NDArray[np.float64]
+
+_CELLS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """The rate at which a queue that never empties is worked off.
+
+    Parameters
+    ----------
+    rate_rps : float
+        Requests per second; stable below it.
+    running : float
+        Requests that decode at once there.
+    binds : str
+        ``token budget``, ``slots`` or ``KV memory``.
+    redone_frac : float
+        Prompt tokens computed again after preemption, as a share of those computed once.
+
+    Examples
+    --------
+    >>> Limit(rate_rps=8.0, running=60.0, binds="slots", redone_frac=0.0).binds
+    'slots'
+    """
+
+    rate_rps: float
+    running: float
+    binds: str
+    redone_frac: float
+
+
+def limit_of(engine: Engine, rule: Rule) -> Limit:
+    r"""Approximation: throughput with a queue that never empties.
+
+    Where prompts share steps with decodes and the budget :math:`B` is what is spent, a request of :math:`s`
+    prompt tokens and :math:`d` decodes takes :math:`s+d` of it: :math:`n=dB/(s+d)` decode, and the rate is
+    :math:`(B-n)/(s\,\tau)` [1]_. Where slots or memory hold :math:`n_c` requests, each step ends
+    :math:`n_c/d` of them, and as many prompts are computed. With memory at its end, a request whose prompt
+    just fitted is thrown out again if the running ones grow into what is left before the next one ends.
+
+    Parameters
+    ----------
+    engine : Engine
+    rule : Rule
+
+    References
+    ----------
+    .. [1] Dai et al. (2025), "Throughput-optimal scheduling algorithms for LLM inference and AI agents",
+       arXiv:2504.07347.
+
+    Examples
+    --------
+    >>> from qtheory.predict.demand import demand_of
+    >>> from qtheory.predict.inputs import engine_of
+    >>> from qtheory.system.scenario import Scenario
+    >>> from qtheory.system.replica import replica_of
+    >>> from qtheory.system.workload.profiles import find_profile
+    >>> demand = demand_of(find_profile("chat").workload(n_requests=1))
+    >>> limit = limit_of(engine_of(replica_of(Scenario(model="llama-3.1-8b")), demand), Rule(mixed=True))
+    >>> print(f"{limit.rate_rps:.2f} rps, {limit.binds}")
+    9.00 rps, slots
+    """
+    by_slots = _by_slots(engine, rule)
+    if not rule.mixed:
+        return by_slots
+    demand = engine.demand
+    n = demand.mean_decode * engine.budget_tokens / (demand.mean_prompt + demand.mean_decode)
+    room = engine.budget_tokens - n
+    rate_rps = room / (demand.mean_prompt * engine.step_s(room, n))
+    if n > engine.slots or rate_rps > by_slots.rate_rps:
+        return by_slots
+    return Limit(rate_rps=rate_rps, running=n, binds="token budget", redone_frac=0.0)
+
+
+def _by_slots(engine: Engine, rule: Rule) -> Limit:
+    """Slots, or the memory that they stand for, always taken."""
+    demand, n = engine.demand, engine.slots
+    if rule.mixed and not engine.is_kv_limited:  # a request under prefill holds a slot and does not decode
+        n /= 1 + _prefill_steps(engine) / max(demand.mean_decode, 1.0)
+    redone = _redone(engine)
+    room = rule.room_tokens(engine, n)
+    each = per_step = n / max(demand.mean_decode, 1.0)  # requests that a step of decodes ends
+    for _ in range(12 if rule.mixed else 1):
+        tokens, mass = _served_tokens(engine, each, 1 + redone)
+        n_steps = np.maximum(tokens / room, 1.0)
+        steps = float(mass @ n_steps) if rule.mixed else 1.0  # steps beyond the first decode as well
+        each = per_step * steps
+    times = [_seconds(engine, rule, n, t, room) for t in tokens]
+    binds = "KV memory" if engine.is_kv_limited else "slots"
+    return Limit(
+        rate_rps=per_step * steps / float(mass @ np.array(times)), running=n, binds=binds, redone_frac=redone
+    )
+
+
+def _seconds(engine: Engine, rule: Rule, n: float, tokens: float, room: float) -> float:
+    """The steps of these prompt tokens, with all decodes in each or one step of them behind."""
+    if tokens <= 0:
+        return engine.decode_s(n)
+    decodes, alone = (n, 0.0) if rule.mixed else (0.0, engine.decode_s(n))
+    return max(tokens / room, 1.0) * engine.step_s(min(tokens, room), decodes) + alone
+
+
+def _prefill_steps(engine: Engine) -> float:
+    """Steps that a prompt takes in the mean."""
+    room = max(engine.budget_tokens - engine.slots, 1.0)
+    return float(np.ceil(engine.demand.prompt_tokens / room) @ engine.demand.prompt_probs)
+
+
+def _redone(engine: Engine) -> float:
+    """Prompt and output tokens computed again, to prompt tokens computed once."""
+    if not engine.is_kv_limited:
+        return 0.0
+    demand = engine.demand
+    order = np.argsort(demand.prompt_tokens)
+    tokens, probs = demand.prompt_tokens[order], demand.prompt_probs[order]
+    grown = max(demand.mean_decode, 1e-9)
+    undershoot = float(probs @ (1 - np.exp(-tokens / grown))) * grown / demand.mean_prompt
+    share = min(undershoot, 1.0)
+    return share * (1 + demand.mean_remaining / demand.mean_prompt)
+
+
+def _served_tokens(engine: Engine, each: float, factor: float) -> tuple[Floats, Floats]:
+    """Prompt tokens that are computed between two steps of decodes, and their probabilities."""
+    demand = engine.demand
+    longest = float(engine.weighted_tokens.max())
+    reach = 1.2 * longest + each * demand.mean_prompt + 8 * math.sqrt(each * demand.prompt_moment(2))
+    cell = reach / _CELLS
+    inflow = Inflow.of(
+        demand,
+        engine.weighted_tokens,
+        rate_rps=1.0,
+        cell=cell,
+        n=_CELLS,
+        times_s=np.array([each, 1.01 * each]),
+    )
+    law = inflow.laws[0]
+    kept = law > 1e-9
+    return factor * cell * np.arange(_CELLS)[kept], law[kept] / law[kept].sum()

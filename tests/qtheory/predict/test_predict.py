@@ -1,0 +1,101 @@
+"""What every prediction keeps: Little's law, order of percentiles, monotone in rate and machine, refusals."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from qtheory.basics.errors import ConfigError, UnstableError
+from qtheory.predict import MODELLED_SCHEDULERS, TIERS, limit_rps, predict, sweep
+from qtheory.predict.demand import demand_of
+from tests.qtheory.predict.worlds import world
+
+CHAT = {"hardware": "a100", "model": "llama-3.1-8b", "workload": "chat"}
+
+
+@pytest.mark.parametrize("scheduler", MODELLED_SCHEDULERS)
+@pytest.mark.parametrize("tier", TIERS)
+def test_littles_law_and_the_order_of_percentiles_hold(scheduler: str, tier: str) -> None:
+    replica, workload = world(**CHAT, scheduler=scheduler)
+    point = predict(replica, workload, rate_rps=4.0, tier=tier)
+    demand = demand_of(workload)
+    served_rps = point.throughput_rps
+    assert point.mean_running == pytest.approx(served_rps * demand.mean_decode * point.mean_itl_s, rel=0.01)
+    for name in ("ttft", "tpot", "itl", "e2e"):
+        levels: list[float] = [getattr(point, f"p{level}_{name}_s") for level in (50, 90, 95, 99)]
+        assert levels == sorted(levels)
+        assert levels[0] > 0
+    assert point.mean_e2e_s > point.mean_ttft_s
+    assert 0 <= point.goodput_frac <= 1
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_more_load_means_longer_waits_and_less_goodput(tier: str) -> None:
+    replica, workload = world(**CHAT | {"workload": "rag"}, scheduler="chunked")
+    limit = limit_rps(replica, workload)
+    points = sweep(replica, workload, [share * limit for share in (0.3, 0.6, 0.85)], tier=tier)
+    for name in ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "mean_running"):
+        values = [getattr(point, name) for point in points]
+        assert values == sorted(values)
+    good = [point.goodput_frac for point in points]
+    assert good == sorted(good, reverse=True)
+
+
+def test_more_bandwidth_never_lowers_the_limit_at_fixed_memory() -> None:
+    limits = []
+    for share in (0.5, 0.7, 0.9):
+        replica, workload = world(**CHAT, scheduler="chunked", mbu_frac=share, kv_blocks=28_000)
+        limits.append(limit_rps(replica, workload))
+    assert limits == sorted(limits)
+
+
+def test_shedding_answers_above_the_limit_and_others_refuse() -> None:
+    replica, workload = world(**CHAT | {"workload": "rag"}, scheduler="slo")
+    limit = limit_rps(replica, workload)
+    point = predict(replica, workload, rate_rps=1.3 * limit)
+    assert 0.1 < point.shed_frac < 0.5
+    for name in ("chunked", "fcfs", "sjf"):
+        with pytest.raises(UnstableError, match="not below the limit"):
+            predict(replica, workload, rate_rps=3 * limit, scheduler=name)
+
+
+def test_requests_of_one_token_have_no_time_per_token() -> None:
+    replica, workload = world(**CHAT | {"workload": "rag"}, output="constant(1)", scheduler="fcfs")
+    point = predict(replica, workload, rate_rps=2.0)
+    assert point.mean_tpot_s is None
+    assert point.mean_e2e_s == pytest.approx(point.mean_ttft_s)
+
+
+def test_the_order_of_the_shortest_lowers_the_mean_wait_and_nothing_else() -> None:
+    replica, workload = world(**CHAT | {"workload": "rag"})
+    rate_rps = 0.8 * limit_rps(replica, workload)
+    plain, shortest = (predict(replica, workload, rate_rps=rate_rps, scheduler=k) for k in ("chunked", "sjf"))
+    assert shortest.p50_ttft_s < plain.p50_ttft_s
+    assert shortest.mean_running == pytest.approx(plain.mean_running, rel=1e-6)
+
+
+def test_bursts_make_waits_longer_and_are_noted() -> None:
+    poisson, bursty = (world(**CHAT, arrivals=text) for text in ("poisson", "gamma(cv=2)"))
+    plain, burst = predict(*poisson, rate_rps=5.0), predict(*bursty, rate_rps=5.0)
+    assert burst.mean_ttft_s > 1.2 * plain.mean_ttft_s
+    assert any("not Poisson" in text for text in burst.warnings)
+    assert not plain.warnings
+
+
+def test_what_has_no_model_or_tier_is_refused_with_the_nearest_name() -> None:
+    replica, workload = world(**CHAT, scheduler="orca")
+    with pytest.raises(ConfigError, match="no model of 'orca'"):
+        predict(replica, workload, rate_rps=1.0)
+    with pytest.raises(ConfigError, match="numeric"):
+        predict(replica, workload, rate_rps=1.0, scheduler="fcfs", tier="numerical")
+
+
+def test_a_row_holds_every_number_and_the_summary_prints_units() -> None:
+    replica, workload = world(**CHAT)
+    point = predict(replica, workload, rate_rps=3.0, tier="closed")
+    row = point.row()
+    assert all(math.isfinite(value) for value in row.values() if isinstance(value, float))
+    assert row["load_frac"] == pytest.approx(3.0 / row["limit_rps"])
+    assert "mean TTFT (s)" in point.summary()
+    assert list(point.to_frame().columns) == list(row)
