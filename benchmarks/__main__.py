@@ -1,12 +1,12 @@
-"""``python -m benchmarks [all | engine | coverage]``: print the speeds of a part, or what intervals hold."""
+"""``python -m benchmarks [all | engine | queues | coverage]``: speeds of a part, or what intervals hold."""
 
 from __future__ import annotations
 
 import sys
 
-from . import coverage, engine
+from . import coverage, engine, queues
 
-PARTS = {"engine": engine.main, "coverage": coverage.main}
+PARTS = {"engine": engine.main, "queues": queues.main, "coverage": coverage.main}
 LONG = ("coverage",)  # a quarter of an hour on one core: only where asked for
 
 

@@ -24,6 +24,7 @@ __all__ = ["Peak", "columns", "summarize", "window_rows"]
 
 Floats = NDArray[np.float64]
 _LEVELS = (50, 90, 95, 99)
+_NONE = (None,) * len(_LEVELS)
 _MOST_EXACT_STEPS = 5_000_000
 _STATUS = np.array([status.name.lower() for status in sorted(Status)], dtype=object)
 
@@ -106,9 +107,8 @@ def _statistics(
     weight = np.ones(len(values), dtype=np.int64) if counts is None else counts[seen]
     n = int(weight.sum())
     row: dict[str, float | None] = {f"mean_{name}_s": float(np.sum(values * weight)) / n if n else None}
-    found = metrics.weighted_percentiles(values, weight, _LEVELS)
-    row |= dict(zip((f"p{level}_{name}_s" for level in _LEVELS), found or [None] * len(_LEVELS), strict=True))
-    return row
+    found: Sequence[float | None] = metrics.weighted_percentiles(values, weight, _LEVELS) or _NONE
+    return row | dict(zip((f"p{level}_{name}_s" for level in _LEVELS), found, strict=True))
 
 
 def _gap_statistics(gaps: GapRuns | StepGaps) -> tuple[dict[str, float | None], float | None]:

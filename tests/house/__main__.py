@@ -11,7 +11,7 @@ from tests.house.documented import undocumented
 from tests.house.shape import misshapen
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("qtheory", "sim", "validation")
+PACKAGES = ("qtheory", "sim", "validation", "papers")
 STRAY = re.compile(
     r"/(?:wor[k]|roo[t]|far[m])/|/tm[p]/|pyp[i]\.org|pythonhoste[d]|npmj[s]\.org|debia[n]\.org"
 )

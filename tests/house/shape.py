@@ -13,7 +13,6 @@ MOST_POSITIONAL = 5
 EXEMPT = {
     "sim/fast/loop.py:_step": "the one loop that every step of the fast engine runs through",
     "sim/fast/loop.py:_decode": "the same: runs of decodes, written for speed",
-    "qtheory/queues/batch/_laws.py:batch_laws": "to be done",
 }
 """Path and name to the reason why a function may be larger (for now)."""
 

@@ -16,16 +16,20 @@ Parameters = dict[str, Any]
 
 
 @lru_cache(maxsize=64)
-def _limited(lam: float, alpha: float, beta: float, b: int, scv: float) -> BatchResult:
-    service = AffineService(base_s=alpha, slope_s=beta, scv=scv)
-    return BatchQueue(rate_rps=lam, service=service, max_batch=b).solve()
+def _limited_result(queue: BatchQueue) -> BatchResult:
+    return queue.solve()
 
 
 def _batch(parameters: Parameters, quantity: str) -> float:
-    lam, alpha, beta, b = (parameters[name] for name in ("lam", "alpha", "beta", "b"))
-    return quantity_of(
-        _limited(lam, alpha, beta, b, parameters.get("scv_service", 0.0)), quantity, parameters
+    service = AffineService(
+        base_s=parameters["alpha"], slope_s=parameters["beta"], scv=parameters.get("scv_service", 0.0)
     )
+    if quantity == "scv_service":
+        return service.scv
+    queue = BatchQueue(rate_rps=parameters["lam"], service=service, max_batch=parameters["b"])
+    if quantity == "max_arrival_rate":
+        return queue.capacity_rps
+    return quantity_of(_limited_result(queue), quantity, parameters)
 
 
 @lru_cache(maxsize=64)
@@ -37,6 +41,8 @@ def _unlimited(parameters: Parameters, quantity: str) -> float:
     queue = UnlimitedBatchQueue(
         rate_rps=parameters["lam"], base_s=parameters["alpha"], slope_s=parameters["beta"]
     )
+    if quantity == "max_arrival_rate":
+        return queue.capacity_rps
     if quantity == "bound_inoue_mean_response_phi0":
         return queue.bound_phi0_s
     if quantity == "bound_inoue_mean_response_phi1":
@@ -46,6 +52,8 @@ def _unlimited(parameters: Parameters, quantity: str) -> float:
 
 def _exponential(parameters: Parameters, quantity: str) -> float:
     queue = MMb1(rate_rps=parameters["lam"], service_rate_rps=parameters["mu"], max_batch=parameters["b"])
+    if quantity == "max_arrival_rate":
+        return queue.capacity_rps
     return quantity_of(queue.solve(), quantity, parameters)
 
 

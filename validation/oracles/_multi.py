@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +14,6 @@ from qtheory.queues.multi import (
     ClosedStepServer,
     EkDc,
     ErlangA,
-    GGc,
     GMc,
     MapPhC,
     MapPhResult,
@@ -29,8 +27,9 @@ from qtheory.queues.multi import (
     StepServerResult,
 )
 from qtheory.queues.result import QueueResult
-from qtheory.queues.single.gg1 import GG1
 
+from ._formulas import moments_of
+from ._per_class import class_quantity
 from ._quantities import quantity_of
 
 __all__ = ["MODELS"]
@@ -54,54 +53,35 @@ def _steps(parameters: Parameters, quantity: str) -> float:
     )
     if quantity == "max_arrival_rate":
         return server.capacity_rps
-    return quantity_of(_steps_result(server), quantity, parameters)
+    return _one_server(_steps_result(server), quantity, parameters)
 
 
-_SINGLE_SERVER: dict[str, Any] = {
-    "approx_kingman_mean_wait": "kingman",
-    "bound_kingman_mean_wait": "kingman_bound",
-    "approx_klb_mean_wait": "klb",
-}
-
-
-def _formula(rate: float, scv_interval: float, service: Law, n_servers: int, quantity: str) -> float:
-    """A two-moment formula for the mean wait."""
-    moments = {
-        "rate_rps": rate,
-        "scv_interval": scv_interval,
-        "mean_service_s": service.mean,
-        "scv_service": service.scv,
-    }
-    if quantity == "approx_allen_cunneen_mean_wait":
-        return GGc(**moments, n_servers=n_servers, formula="allen_cunneen").mean_wait_s()
-    if quantity == "approx_cosmetatos_mean_wait":
-        return GGc(**moments, n_servers=n_servers, formula="cosmetatos").mean_wait_s()
-    return float(GG1(**moments, formula=_SINGLE_SERVER[quantity]).mean_wait_s())
-
-
-def _is_formula(quantity: str) -> bool:
-    return quantity.startswith(("approx_", "bound_"))
+def _one_server(answer: QueueResult, quantity: str, parameters: Parameters) -> float:
+    """With one server, the share of the time in which it is idle follows from the load."""
+    idle = quantity == "prob_server_idle"
+    return 1.0 - answer.utilization_frac if idle else quantity_of(answer, quantity, parameters)
 
 
 def _renewal(parameters: Parameters, quantity: str) -> float:
     lam, mu, c = parameters["lam"], parameters["mu"], parameters["c"]
     interval = Erlang(k=parameters["k"], mean=1.0 / lam) if "k" in parameters else Constant(value=1.0 / lam)
-    if _is_formula(quantity):
-        return _formula(lam, interval.scv, Exponential(mean=1.0 / mu), c, quantity)
+    moments = moments_of(lam, Exponential(mean=1.0 / mu), scv_interval=interval.scv, n_servers=c)
+    found = moments.answer(quantity)
+    if found is not None:
+        return found
     return quantity_of(GMc(interval=interval, service_rate_rps=mu, n_servers=c).solve(), quantity, parameters)
 
 
 def _erlang(parameters: Parameters, quantity: str) -> float:
-    servers = {
-        "rate_rps": parameters["lam"],
-        "service_rate_rps": parameters["mu"],
-        "n_servers": parameters["c"],
-    }
+    lam, mu, c = parameters["lam"], parameters["mu"], parameters["c"]
     answer: QueueResult
     if "K" in parameters:
-        answer = MMcK(**servers, capacity=parameters["K"]).solve()
+        answer = MMcK(rate_rps=lam, service_rate_rps=mu, n_servers=c, capacity=parameters["K"]).solve()
     else:
-        answer = MMc(**servers).solve()
+        found = moments_of(lam, Exponential(mean=1.0 / mu), n_servers=c).answer(quantity)
+        if found is not None:
+            return found
+        answer = MMc(rate_rps=lam, service_rate_rps=mu, n_servers=c).solve()
     return quantity_of(answer, quantity, parameters)
 
 
@@ -116,19 +96,22 @@ def _constant_result(queue: MDc | EkDc) -> QueueResult:
 
 
 def _constant(parameters: Parameters, quantity: str) -> float:
-    if _is_formula(quantity):
-        return _formula(parameters["lam"], 1.0, Constant(value=parameters["D"]), parameters["c"], quantity)
-    queue = MDc(rate_rps=parameters["lam"], service_s=parameters["D"], n_servers=parameters["c"])
-    return quantity_of(_constant_result(queue), quantity, parameters)
+    lam, time_s, c = parameters["lam"], parameters["D"], parameters["c"]
+    found = moments_of(lam, Constant(value=time_s), n_servers=c).answer(quantity)
+    if found is not None:
+        return found
+    return quantity_of(
+        _constant_result(MDc(rate_rps=lam, service_s=time_s, n_servers=c)), quantity, parameters
+    )
 
 
 def _constant_erlang(parameters: Parameters, quantity: str) -> float:
-    if _is_formula(quantity):
-        return _formula(
-            parameters["lam"], 1.0 / parameters["k"], Constant(value=parameters["D"]), 1, quantity
-        )
-    queue = EkDc(rate_rps=parameters["lam"], k=parameters["k"], service_s=parameters["D"])
-    return quantity_of(_constant_result(queue), quantity, parameters)
+    lam, k, time_s = parameters["lam"], parameters["k"], parameters["D"]
+    found = moments_of(lam, Constant(value=time_s), scv_interval=1.0 / k).answer(quantity)
+    if found is not None:
+        return found
+    answer = _constant_result(EkDc(rate_rps=lam, k=k, service_s=time_s))
+    return _one_server(answer, quantity, parameters)
 
 
 def _phases(given: dict[str, Any]) -> Law:
@@ -151,15 +134,12 @@ def _matrix_result(queue: MapPhC) -> MapPhResult:
 def _renewal_phases(parameters: Parameters, quantity: str) -> float:
     interval, service = _phases(parameters["arrival"]), _phases(parameters["service"])
     c = parameters.get("c", 1)
-    if quantity == "scv_interarrival":
-        return interval.scv
-    if quantity == "scv_service":
-        return service.scv
-    if _is_formula(quantity):
-        return _formula(1.0 / interval.mean, interval.scv, service, c, quantity)
-    return quantity_of(
-        _matrix_result(MapPhC(arrivals=interval, service=service, n_servers=c)), quantity, parameters
-    )
+    moments = moments_of(1.0 / interval.mean, service, scv_interval=interval.scv, n_servers=c)
+    found = moments.answer(quantity)
+    if found is not None:
+        return found
+    answer = _matrix_result(MapPhC(arrivals=interval, service=service, n_servers=c))
+    return (_one_server if c == 1 else quantity_of)(answer, quantity, parameters)
 
 
 def _correlated(parameters: Parameters, quantity: str) -> float:
@@ -173,8 +153,11 @@ def _correlated(parameters: Parameters, quantity: str) -> float:
         return arrivals.scv
     if quantity == "lag1_autocorrelation":
         return arrivals.correlation(1)
+    if quantity in ("max_arrival_rate", "scv_service"):
+        return float(parameters["mu"]) if quantity == "max_arrival_rate" else 1.0
     service = Exponential(mean=1.0 / parameters["mu"])
-    return quantity_of(_matrix_result(MapPhC(arrivals=arrivals, service=service)), quantity, parameters)
+    answer = _matrix_result(MapPhC(arrivals=arrivals, service=service))
+    return _one_server(answer, quantity, parameters)
 
 
 @lru_cache(maxsize=64)
@@ -197,26 +180,9 @@ def _impatient(parameters: Parameters, quantity: str) -> float:
 
 
 def _classes(parameters: Parameters, quantity: str) -> float:
-    queue = MMcPriority(
-        rate_rps=parameters["lam"], service_rate_rps=parameters["mu"], n_servers=parameters["c"]
-    )
-    answer = queue.solve()
-    name, mark, which = quantity.partition("_class")
-    if not mark:
-        return quantity_of(answer, quantity, parameters)
-    if not which.isdigit() or not 1 <= int(which) <= len(answer.mean_wait_s_by_class):
-        raise ConfigError(
-            f"quantity: {quantity!r} names no class; there are {len(answer.mean_wait_s_by_class)}"
-        )
-    k = int(which) - 1
-    one = replace(
-        answer,
-        mean_wait_s=answer.mean_wait_s_by_class[k],
-        mean_response_s=answer.mean_response_s_by_class[k],
-        wait=answer.wait_by_class[k] if answer.wait_by_class else None,
-        response=answer.response_by_class[k] if answer.response_by_class else None,
-    )
-    return quantity_of(one, name, parameters)
+    lam, mu, c = tuple(parameters["lam"]), parameters["mu"], parameters["c"]
+    queue = MMcPriority(rate_rps=lam, service_rate_rps=mu, n_servers=c)
+    return class_quantity(queue.solve(), quantity, parameters, lam, (1.0 / mu,) * len(lam))
 
 
 def _closed_steps(parameters: Parameters, quantity: str) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from qtheory.basics.errors import ConfigError
 from qtheory.laws import Exponential, Law
 from qtheory.queues.priority import (
     LAS,
@@ -15,12 +14,12 @@ from qtheory.queues.priority import (
     SRPT,
     NonpreemptivePriority,
     PreemptiveResumePriority,
-    PriorityResult,
     ProcessorSharing,
 )
 from qtheory.queues.result import QueueResult
 
 from ._dists import law_of
+from ._per_class import class_quantity
 from ._quantities import quantity_of
 
 __all__ = ["MODELS"]
@@ -43,39 +42,21 @@ def _services(p: Parameters) -> list[Law]:
     return [Exponential(mean=mean) for mean in p["mean_service"]]
 
 
-def _of_class(answer: PriorityResult, quantity: str, parameters: Parameters) -> float:
-    """A quantity that names a class, or one of all customers."""
-    name, found, number = quantity.rpartition("_class")
-    if not found:
-        return quantity_of(answer, quantity, parameters)
-    k = int(number) - 1
-    if not 0 <= k < len(answer.mean_response_s_by_class):
-        raise ConfigError(f"quantity: {quantity!r} names a class that is not there")
-    if name in ("mean_wait", "mean_response"):
-        by_class = {
-            "mean_wait": answer.mean_wait_s_by_class,
-            "mean_response": answer.mean_response_s_by_class,
-        }
-        return by_class[name][k]
-    head, _, time = name.partition("_")
-    laws = {"wait": answer.wait_by_class, "response": answer.response_by_class}.get(time)
-    if laws is None:
-        raise ConfigError(f"quantity: {quantity!r} is not known")
-    if head == "var":
-        return laws[k].var_s2
-    if head == "tail":
-        return float(laws[k].sf(float(parameters["t"])))
-    return float(laws[k].ppf(float(head[1:]) / 100))
-
-
 def _nonpreemptive(p: Parameters, quantity: str) -> float:
-    answer = NonpreemptivePriority(rate_rps=p["lam"], service=_services(p)).solve()
-    return _of_class(answer, quantity, p)
+    return _classes(NonpreemptivePriority(rate_rps=p["lam"], service=_services(p)), p, quantity)
 
 
 def _preemptive(p: Parameters, quantity: str) -> float:
-    answer = PreemptiveResumePriority(rate_rps=p["lam"], service=_services(p)).solve()
-    return _of_class(answer, quantity, p)
+    return _classes(PreemptiveResumePriority(rate_rps=p["lam"], service=_services(p)), p, quantity)
+
+
+def _classes(queue: NonpreemptivePriority | PreemptiveResumePriority, p: Parameters, quantity: str) -> float:
+    means = tuple(law.mean for law in _services(p))
+    if quantity.startswith("utilization_class") and quantity[17:].isdigit():
+        k = int(quantity[17:]) - 1
+        if 0 <= k < len(means):
+            return float(p["lam"][k] * means[k])
+    return class_quantity(queue.solve(), quantity, p, tuple(p["lam"]), means)
 
 
 def _by_size(queue: _BySize, quantity: str, parameters: Parameters) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from qtheory.laws import Constant, Erlang, Exponential, Law
+from qtheory.laws import Constant, Erlang, Exponential, Hyperexponential, Law
 from qtheory.queues.result import QueueResult
 from qtheory.queues.single import (
     MD1,
@@ -23,7 +23,10 @@ from qtheory.queues.single import (
 )
 
 from ._dists import law_of
+from ._formulas import moments_of
+from ._numbers import poisson_ppf
 from ._quantities import quantity_of
+from ._vocabulary import level_of
 
 __all__ = ["MODELS"]
 
@@ -34,6 +37,44 @@ Adapter = Callable[[Parameters, str], float]
 def _of(model: Callable[[Parameters], QueueResult]) -> Adapter:
     """An adapter from a function that solves the model."""
     return lambda parameters, quantity: quantity_of(model(parameters), quantity, parameters)
+
+
+_MANY = 40  # present on average: from there on percentiles follow from the response
+
+
+def _in_order(
+    model: Callable[[Parameters], QueueResult], service: Callable[[Parameters], Law], *, pauses: bool = False
+) -> Adapter:
+    """The same for Poisson arrivals, one server, first come first served, and no limit on the number."""
+
+    def adapter(parameters: Parameters, quantity: str) -> float:
+        lam = parameters["lam"]
+        found = moments_of(lam, service(parameters)).answer(quantity)
+        if found is not None and not (pauses and quantity.startswith(("approx_", "bound_"))):
+            return found
+        answer = model(parameters)
+        if quantity == "prob_server_idle" and not pauses:
+            return 1 - answer.utilization_frac
+        level = level_of(quantity.removesuffix("_number"))
+        if level is not None and answer.response and (answer.mean_number or 0.0) > _MANY:
+            return float(poisson_ppf(lam, answer.response, level))
+        return quantity_of(answer, quantity, parameters)
+
+    return adapter
+
+
+def _limited(model: Callable[[Parameters], QueueResult], service: Callable[[Parameters], Law]) -> Adapter:
+    """The same where only so many customers find room: no limit of stability, no formula."""
+
+    def adapter(parameters: Parameters, quantity: str) -> float:
+        if quantity in ("arrival_rate", "scv_interarrival", "scv_service"):
+            return float(moments_of(parameters["lam"], service(parameters)).answer(quantity) or 0.0)
+        answer = model(parameters)
+        if quantity == "prob_server_idle":
+            return 1 - answer.utilization_frac
+        return quantity_of(answer, quantity, parameters)
+
+    return adapter
 
 
 def _mm1(p: Parameters) -> QueueResult:
@@ -61,16 +102,9 @@ def _mg1(p: Parameters) -> QueueResult:
     return MG1(rate_rps=p["lam"], service=law_of(p["service"])).solve()
 
 
-def _finite(p: Parameters, service: Law) -> QueueResult:
+def _finite(p: Parameters) -> QueueResult:
+    service = Constant(value=p["D"]) if "D" in p else _erlang(p)
     return MG1K(rate_rps=p["lam"], service=service, capacity=p["K"]).solve()
-
-
-def _md1k(p: Parameters) -> QueueResult:
-    return _finite(p, Constant(value=p["D"]))
-
-
-def _mek1k(p: Parameters) -> QueueResult:
-    return _finite(p, Erlang(k=p["k"], mean=p["mean_service"]))
 
 
 def _groups(p: Parameters) -> QueueResult:
@@ -97,18 +131,45 @@ def _n_policy(p: Parameters) -> QueueResult:
     return NPolicy(rate_rps=p["lam"], service=service, threshold=p["N"]).solve()
 
 
+def _exponential(p: Parameters) -> Law:
+    return Exponential(mean=1 / p["mu"])
+
+
+def _constant(p: Parameters) -> Law:
+    return Constant(value=p["D"])
+
+
+def _erlang(p: Parameters) -> Law:
+    return Erlang(k=p["k"], mean=p["mean_service"])
+
+
+def _two_rates(p: Parameters) -> Law:
+    return Hyperexponential(probs=[p["p1"], 1 - p["p1"]], means=[1 / p["mu1"], 1 / p["mu2"]])
+
+
+def _given(p: Parameters) -> Law:
+    return law_of(p["service"])
+
+
+def _batches(p: Parameters, quantity: str) -> float:
+    if quantity == "max_arrival_rate":
+        return float(p["mu"] / sum(size * prob for size, prob in enumerate(p["batch_pmf"], start=1)))
+    answer = _groups(p)
+    return 1 - answer.utilization_frac if quantity == "prob_server_idle" else quantity_of(answer, quantity, p)
+
+
 MODELS: dict[str, Adapter] = {
-    "M/M/1": _of(_mm1),
+    "M/M/1": _in_order(_mm1, _exponential),
     "M/M/1 transient": _of(_mm1_transient),
-    "M/D/1": _of(_md1),
-    "M/E_k/1": _of(_mek1),
-    "M/H2/1": _of(_mh21),
-    "M/G/1": _of(_mg1),
-    "M/D/1/K": _of(_md1k),
-    "M/E_k/1/K": _of(_mek1k),
-    "M^[X]/M/1": _of(_groups),
-    "M/G/1 multiple vacations": _of(_vacations),
-    "M/G/1 single vacation": _of(_vacation),
-    "M/G/1 setup": _of(_setup),
+    "M/D/1": _in_order(_md1, _constant),
+    "M/E_k/1": _in_order(_mek1, _erlang),
+    "M/H2/1": _in_order(_mh21, _two_rates),
+    "M/G/1": _in_order(_mg1, _given),
+    "M/D/1/K": _limited(_finite, _constant),
+    "M/E_k/1/K": _limited(_finite, _erlang),
+    "M^[X]/M/1": _batches,
+    "M/G/1 multiple vacations": _in_order(_vacations, _given, pauses=True),
+    "M/G/1 single vacation": _in_order(_vacation, _given, pauses=True),
+    "M/G/1 setup": _in_order(_setup, _given, pauses=True),
     "M/M/1 N-policy": _of(_n_policy),
 }

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from qtheory.basics import checks
-from qtheory.basics.errors import ConfigError, ServingError
+from qtheory.basics.errors import ServingError
+
+from ._table import Row, rows_of
 
 __all__ = ["ModelCheck", "OracleResults", "RowFailure", "check_oracles", "known_models"]
 
 Adapter = Callable[[dict[str, Any], str], float]
 
-COLUMNS = ("id", "model", "parameters", "quantity", "value", "rtol")
 _ABSOLUTE = 1e-12
 
 
@@ -96,10 +95,10 @@ class OracleResults:
 
     def text(self) -> str:
         """One line a model with its failed rows below it, and the closing line."""
-        lines: list[str] = []
-        for model in self.models:
-            lines.append(model.line())
-            lines.extend(row.line() for row in self.failures if row.model == model.model)
+        failed: dict[str, list[str]] = {}
+        for row in self.failures:
+            failed.setdefault(row.model, []).append(row.line())
+        lines = [line for model in self.models for line in (model.line(), *failed.get(model.model, []))]
         return "\n".join([*lines, self.closing_line()])
 
     def rows(self) -> list[dict[str, Any]]:
@@ -109,16 +108,6 @@ class OracleResults:
     def failed_rows(self) -> list[dict[str, Any]]:
         """Plain data, a row a failure."""
         return [asdict(row) for row in self.failures]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    id: str
-    model: str
-    parameters: dict[str, Any]
-    quantity: str
-    value: float
-    rtol: float
 
 
 def known_models() -> dict[str, Adapter]:
@@ -143,8 +132,8 @@ def known_models() -> dict[str, Adapter]:
 def check_oracles(path: str | Path) -> OracleResults:
     """Compare the library with a table of known values.
 
-    A row passes if ``|x - value| <= rtol |value| + 1e-12``. A model or a quantity that the library does not
-    have, or a refusal, is a failed row.
+    A row passes if ``|x - value| <= rtol |value| + 1e-12``. A model that the library does not have, a
+    quantity that it does not give for the model, and a refusal are failed rows; no row ends the check.
 
     Parameters
     ----------
@@ -159,53 +148,53 @@ def check_oracles(path: str | Path) -> OracleResults:
     Raises
     ------
     ConfigError
-        If the file is missing or a line of it cannot be read.
+        If the file is missing or a line of it cannot be read: too few or too many columns, a cell that is no
+        JSON object or no number, the name of a quantity that is none.
 
     Examples
     --------
     >>> check_oracles("no/such/file.csv")
     Traceback (most recent call last):
     ...
-    qtheory.basics.errors.ConfigError: no/such/file.csv: no such file
+    qtheory.basics.errors.ConfigError: no/such/file.csv: cannot be read: no such file
     """
+    rows = rows_of(Path(path))
     adapters = known_models()
-    counts: dict[str, list[float]] = {}  # passed, failed, worst error
-    failures: list[RowFailure] = []
-    for row in _rows(Path(path)):
-        found, reason = _answer(adapters, row)
-        tally = counts.setdefault(row.model, [0, 0, -1.0])
-        if found is not None and math.isfinite(found):
-            gap = abs(found - row.value)
-            error = gap / abs(row.value) if row.value else gap
-            tally[2] = max(tally[2], error)
-            if gap <= row.rtol * abs(row.value) + _ABSOLUTE:
-                tally[0] += 1
-                continue
-            reason = f"relative error {error:.2g}, allowed {row.rtol:g}"
-        tally[1] += 1
-        failures.append(
-            RowFailure(
-                id=row.id,
-                model=row.model,
-                quantity=row.quantity,
-                wanted=row.value,
-                found=found,
-                reason=reason,
-            )
-        )
-    models = tuple(
-        ModelCheck(
-            model=model,
-            n_passed=int(passed),
-            n_failed=int(failed),
-            worst_relative_error=None if worst < 0 else worst,
-        )
-        for model, (passed, failed, worst) in counts.items()
+    outcomes: dict[str, list[tuple[float | None, RowFailure | None]]] = {}
+    for row in rows:
+        outcomes.setdefault(row.model, []).append(_checked(adapters, row))
+    models = tuple(_model_check(model, results) for model, results in outcomes.items())
+    failures = tuple(failure for results in outcomes.values() for _, failure in results if failure)
+    return OracleResults(models=models, failures=failures)
+
+
+def _checked(adapters: dict[str, Adapter], row: Row) -> tuple[float | None, RowFailure | None]:
+    """The relative error of a row, if there is a number, and what is wrong with it, if anything."""
+    found, reason = _answer(adapters, row)
+    error = None
+    if found is not None and math.isfinite(found):
+        gap = abs(found - row.value)
+        error = gap / abs(row.value) if row.value else gap
+        if gap <= row.rtol * abs(row.value) + _ABSOLUTE:
+            return error, None
+        reason = f"relative error {error:.2g}, allowed {row.rtol:g}"
+    failure = RowFailure(
+        id=row.id, model=row.model, quantity=row.quantity, wanted=row.value, found=found, reason=reason
     )
-    return OracleResults(models=models, failures=tuple(failures))
+    return error, failure
 
 
-def _answer(adapters: dict[str, Adapter], row: _Row) -> tuple[float | None, str]:
+def _model_check(model: str, results: list[tuple[float | None, RowFailure | None]]) -> ModelCheck:
+    n_failed = sum(failure is not None for _, failure in results)
+    return ModelCheck(
+        model=model,
+        n_passed=len(results) - n_failed,
+        n_failed=n_failed,
+        worst_relative_error=max((error for error, _ in results if error is not None), default=None),
+    )
+
+
+def _answer(adapters: dict[str, Adapter], row: Row) -> tuple[float | None, str]:
     """The library's number, or the reason why there is none."""
     adapter = adapters.get(row.model)
     if adapter is None:
@@ -213,53 +202,12 @@ def _answer(adapters: dict[str, Adapter], row: _Row) -> tuple[float | None, str]
     try:
         found = float(adapter(row.parameters, row.quantity))
     except ServingError as error:
-        return None, str(error)
+        return None, " ".join(str(error).split())
     except KeyError as error:
-        return None, f"parameters: {error.args[0]!r} is missing, or the quantity is unknown"
+        return None, f"parameters: {error.args[0]!r} is missing"
+    except Exception as error:  # whatever stands in a row, the others are checked
+        return (
+            None,
+            f"parameters: cannot be used ({type(error).__name__}: {' '.join(str(error).split())[:100]})",
+        )
     return (found, "not a finite number") if not math.isfinite(found) else (found, "")
-
-
-def _rows(path: Path) -> Iterator[_Row]:
-    if not path.exists():
-        raise ConfigError(f"{path}: no such file")
-    if path.is_dir():
-        raise ConfigError(f"{path}: is a folder; give a CSV file")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read as text ({type(error).__name__})") from error
-    reader = csv.DictReader(text.splitlines())
-    header = reader.fieldnames or []
-    for column in COLUMNS:
-        if column not in header:
-            raise ConfigError(f"{path}: column {column!r} is missing{checks.nearest(column, header)}")
-    n_rows = 0
-    for number, record in enumerate(reader, start=2):
-        yield _row(f"{path}: line {number}", record)
-        n_rows += 1
-    if not n_rows:
-        raise ConfigError(f"{path}: has no row below the header")
-
-
-def _row(where: str, record: dict[str, Any]) -> _Row:
-    if any(record.get(column) is None for column in COLUMNS):
-        raise ConfigError(f"{where}: has fewer columns than the header")
-    try:
-        parameters = json.loads(record["parameters"])
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{where}: parameters: {record['parameters'][:60]!r} is not JSON") from error
-    if not isinstance(parameters, dict):
-        raise ConfigError(f"{where}: parameters: {record['parameters'][:60]!r} must be a JSON object")
-    numbers = {}
-    for column in ("value", "rtol"):
-        try:
-            numbers[column] = float(record[column])
-        except ValueError as error:
-            raise ConfigError(f"{where}: {column}: {record[column]!r} is not a number") from error
-        if not math.isfinite(numbers[column]):
-            raise ConfigError(f"{where}: {column}: {record[column]!r} must be finite")
-    if numbers["rtol"] < 0:
-        raise ConfigError(f"{where}: rtol: {numbers['rtol']:g} must be >= 0")
-    return _Row(
-        id=record["id"], model=record["model"], parameters=parameters, quantity=record["quantity"], **numbers
-    )

@@ -41,7 +41,7 @@ def has_moment(law: Law, k: int) -> bool:
 def require_stable(
     rate_rps: float, work_s: float, *, way_out: str = "lower the rate or shorten the service"
 ) -> None:
-    """Raise `UnstableError` unless the work that arrives in a second takes less than a second, rounding aside."""
+    """Raise `UnstableError` unless the work of a second takes less than a second, rounding aside."""
     if rate_rps * work_s >= 1.0 - _ROUNDING:
         raise UnstableError(
             f"rate_rps={rate_rps:g} is not below {1 / work_s:g}, what the server can do "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -14,7 +15,6 @@ from qtheory.basics.errors import ConfigError
 from qtheory.laws.constant import Constant
 from qtheory.laws.discrete import Discrete
 from qtheory.laws.law import Law
-from qtheory.numerics.roots import bracketed_root
 from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.result import TimeLaw
 
@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 _FEW_ATOMS = 200
+_STEP, _SLACK = 1.1, 1e-9
 _BINS_PER_E = 100
 _MANY_TOL = 1e-7
 _NO_THIRD = "the third moment of the service is infinite"
@@ -111,30 +112,43 @@ class Workload:
     def decay_per_s(self) -> float:
         r"""The :math:`\eta` of :math:`P(W>t)\sim Ce^{-\eta t}`: there :math:`\lambda(E[e^{\eta S}]-1)=\eta`.
 
-        0 for a service without an exponential moment, or whose law does not continue its transform.
+        0 for a service without an exponential moment, or whose law does not continue its transform. A formula
+        for the transform may go on where the moment is infinite; as a moment its logarithm is convex, so a
+        slope that falls tells that the point lies beyond.
         """
-        lam, mean, second = self.rate_rps, self.service.mean, self.service.moment(2)
-        start = 2 * (1 - self.load) / (lam * second)  # the root lies below it
-
-        def gap(x: Floats, which: NDArray[np.intp]) -> Floats:
-            with np.errstate(all="ignore"):
-                grown = self.service.lst(-x)
-            beyond = ~(grown >= 1 + x * mean)  # past the singularity: convexity is broken
-            return np.where(beyond, np.inf, lam * (grown - 1) - x)
-
+        excess_mean = Excess(law=self.service).mean_s
+        start = (1 - self.load) / (self.load * excess_mean)  # the root lies below it
+        low = 1e-3 * min(start, 1 / self.service.mean)
+        x = np.append(low * _STEP ** np.arange(math.ceil(math.log(start / low) / math.log(_STEP))), start)
         try:
-            low, high = 1e-3 * start, start
-            while gap(np.array([low]), np.zeros(1, dtype=np.intp))[0] >= 0:
-                low *= 0.1
-            return float(bracketed_root(_finite(gap), low, high, rtol=1e-9))
+            growth, is_low = self._grown(x)
         except ConfigError:
             return 0.0
+        with np.errstate(invalid="ignore"):
+            slope = np.diff(growth, prepend=0.0) / np.diff(x, prepend=0.0)
+            below = is_low & (slope >= np.append(excess_mean, slope[:-1]) * (1 - _SLACK))
+        end = int(np.argmin(below)) if not below.all() else len(x) - 1
+        if end == 0:
+            return 0.0
+        low, high, least = x[end - 1], x[end], slope[end - 1] * (1 - _SLACK)
+        left, known = low, growth[end - 1]
+        for _ in range(3):
+            inner = np.linspace(low, high, 66)
+            growth, is_low = self._grown(inner[1:-1])
+            below = is_low & (growth - known >= least * (inner[1:-1] - left))
+            first = int(np.argmin(np.append(below, False)))
+            low, high = inner[first], inner[first + 1]
+        return float(low)
 
-
-def _finite(
-    gap: Callable[[Floats, NDArray[np.intp]], Floats],
-) -> Callable[[Floats, NDArray[np.intp]], Floats]:
-    return lambda x, which: np.minimum(gap(x, which), 1e60)
+    def _grown(self, x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        r"""Logarithm of :math:`E[e^{xS_e}]`, and whether that is a number below :math:`1/\rho`."""
+        excess = Excess(law=self.service)
+        with np.errstate(all="ignore"):
+            whole, _, deficit = excess.transforms(-x.astype(np.complex128))
+            above = x * excess.mean_s * deficit.real  # by so much it is larger than 1
+            is_moment = (whole.real >= 1) & (np.abs(whole.imag) <= _SLACK * whole.real) & (above > 0)
+            growth = np.where(is_moment & np.isfinite(whole), np.log1p(above), -np.inf)
+            return growth, np.isfinite(growth) & (self.load * above < 1 - self.load)
 
 
 def laws_of(work: Workload) -> tuple[TimeLaw, TimeLaw]:

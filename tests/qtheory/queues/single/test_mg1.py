@@ -22,6 +22,7 @@ from qtheory.laws import (
     Weibull,
 )
 from qtheory.queues.single import MD1, MG1, MM1, MEk1, MHk1
+from qtheory.queues.single.workload import Workload
 from tests.qtheory.queues.simulated import agrees, draws, fcfs_waits, poisson_intervals
 
 LAWS: list[Law] = [
@@ -165,3 +166,37 @@ def test_overload_and_non_laws_are_refused() -> None:
         MG1(rate_rps=1.0, service=Exponential(mean=1.0)).solve()
     with pytest.raises(ConfigError, match=r"service: 0\.1 is not a law"):
         MG1(rate_rps=1.0, service=0.1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("load", [1e-4, 0.01, 0.05, 0.3, 0.9, 1 - 1e-6])
+def test_far_percentiles_at_any_load_are_those_of_the_closed_forms(load: float) -> None:
+    mixed = MHk1(rate_rps=load / 0.5, probs=[0.8, 0.2], service_rates_rps=[3.2, 0.8]).solve()
+    service = Hyperexponential(probs=[0.8, 0.2], means=[1 / 3.2, 1 / 0.8])
+    general = MG1(rate_rps=load / 0.5, service=service).solve()
+    erlang = MEk1(rate_rps=load, n_phases=4, mean_service_s=1.0).solve()
+    gamma = MG1(rate_rps=load, service=Gamma(mean=1.0, cv=0.5)).solve()
+    for level in (0.9, 0.99, 0.999):
+        assert general.response.ppf(level) == pytest.approx(float(mixed.response.ppf(level)), rel=1e-8)
+        assert gamma.response.ppf(level) == pytest.approx(float(erlang.response.ppf(level)), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("service", "end_per_s"),
+    [
+        (Exponential(mean=2.0), 0.5),
+        (Gamma(mean=1.0, cv=0.5), 4.0),
+        (Gamma(mean=1.0, cv=3.0), 1 / 9),
+        (Hyperexponential(probs=[0.999, 0.001], means=[0.1, 50.0]), 0.02),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("load", [1e-9, 1e-4, 0.1, 0.9, 1 - 1e-6])
+def test_the_decay_is_a_root_below_the_end_of_the_transform(
+    service: Law, end_per_s: float, load: float
+) -> None:
+    rate = load / service.mean
+    decay = Workload(rate_rps=rate, service=service).decay_per_s()
+    assert 0 < decay < end_per_s
+    short, long = ((service.lst(-c * decay) - 1) * rate - c * decay for c in (0.999, 1.0001))
+    assert short < 0
+    assert 1.0001 * decay > end_per_s or long > 0
