@@ -92,6 +92,7 @@ def test_servers_are_looked_for_around_the_offered_load(
     assert not holds(found, asked, value - 1)
 
 
+@pytest.mark.slow
 def test_a_percentile_that_is_missing_near_the_limit_alone_does_not_end_the_search() -> None:
     found = solve_for(NamedQueue(name="M/M(n)/1", given=STEPS), "rate: p99_response_s<=1e6")
     assert found.value is not None
