@@ -14,13 +14,15 @@ from .share import LEAST_EVENTS
 
 __all__ = ["estimate_percentile"]
 
-_SECTIONS = 20  # that one run is cut into for the jackknife
+_SECTIONS = 20  # at least, for the jackknife, unless there are
+_ENOUGH_RUNS = 10  # replications, that tell their spread uncut
 _LEAST_BEYOND = 3.0  # rule of three: with fewer, all values seen may well lie on one side of the truth
 
 
 def _jackknife_high(runs: list[Floats], share: float, level: float) -> float:
-    """Upper limit from the pseudo-values of the sections: replications, or pieces of one run."""
-    sections = runs if len(runs) > 1 else np.array_split(runs[0], _SECTIONS)
+    """Upper limit from the pseudo-values of sections: pieces of the replications."""
+    n_pieces = 1 if len(runs) >= _ENOUGH_RUNS else -(-_SECTIONS // len(runs))
+    sections = [piece for run in runs for piece in np.array_split(run, n_pieces)]
     b, pool = len(sections), np.concatenate(sections)
     order = np.argsort(pool, kind="stable")
     origin = np.repeat(np.arange(b), [len(part) for part in sections])[order]  # (n,) section of a value
@@ -58,7 +60,7 @@ def estimate_percentile(runs: Runs, q: float, *, level: float = 0.95) -> Interva
 
     Where the upper share is above 1 the limit is the largest value seen. Where fewer than 3 independent
     stretches lie beyond the percentile all values seen may lie below it (rule of three); then the upper limit
-    of jackknifed sections [3]_ (the replications, or 20 pieces of one run) is taken if it is higher. The
+    of jackknifed sections [3]_ (20 or more pieces of the runs, or 10 or more runs) is taken if it is higher. The
     estimate pools all runs: a mean of the percentiles of short runs would be biased.
 
     Measured on the p99 of M/M/1 waits in 1, 5 and 10 runs, nominal 95 % limits hold the truth in 95 to 99 %
