@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 _MOST_TRIES = 4
 _MOST_UP = 4
-_FAULT, _WORST = 0.006, 0.17  # mass below zero, or decode work that comes and is not done
+_FAULT, _WORST = 0.006, 0.06  # mass below zero, or decode work that comes and is not done
 _ABOVE = 3e-4  # share of time above the levels
 
 
@@ -125,7 +125,10 @@ def solve_backlog(mesh: Mesh) -> Backlog:
             n_up=min(math.ceil(finer * mesh.n_up), _MOST_UP),
         )
     if best is None or best[0] > _WORST:
-        raise ConvergenceError(f"rate_rps={mesh.rate_rps:g}: no stationary law was found on the mesh")
+        raise ConvergenceError(
+            f"rate_rps={mesh.rate_rps:g}: no stationary law within {_WORST:.0%} was found on the mesh; "
+            "take tier='closed', or simulate"
+        )
     return best[1]
 
 
