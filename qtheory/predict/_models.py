@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qtheory.basics.errors import ConfigError
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
 
@@ -16,10 +17,11 @@ from . import _chunked, _fcfs, _sjf, _slo
 from ._setting import Setting
 from .limits import Limit
 
-__all__ = ["MODELS", "Model", "Setting", "outside", "scheduler_spec"]
+__all__ = ["MODELS", "Model", "Setting", "check_known", "outside", "scheduler_spec"]
 
 Columns = dict[str, Any]
 Floats = NDArray[np.float64]
+_MOST_SHEDDING_LOAD = 0.85
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +51,23 @@ def scheduler_spec(replica: ReplicaSpec, name: str) -> SchedulerSpec:
     return replace(spec, budget_tokens=min(replica.max_model_len_tokens, WHOLE_PROMPT_BUDGET_TOKENS))
 
 
+def check_known(setting: Setting, limit: Limit) -> None:
+    """Raise where a model was seen to be far off: shedding while slots or memory bind."""
+    load = setting.rate_rps / limit.rate_rps
+    if setting.scheduler == "slo" and limit.binds != "token budget" and load > _MOST_SHEDDING_LOAD:
+        raise ConfigError(
+            f"rate_rps={setting.rate_rps:g}: slo where {limit.binds} bind has no model above a load of "
+            f"{_MOST_SHEDDING_LOAD} ({_MOST_SHEDDING_LOAD * limit.rate_rps:.4g} req/s); simulate it"
+        )
+
+
 def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
     """Where a question lies outside the range in which the models were checked."""
     engine, spec = setting.engine, setting.replica.scheduler
     demand, load = engine.demand, setting.rate_rps / limit.rate_rps
     longest = float(demand.prompt_tokens.max())
     unusual = {
-        "admission": ("full_prompt", "no_evict") if spec.name == "static" else ("full_prompt",),
+        "admission": ("full_prompt",),
         "append_rule": ("exact",),
         "victim": ("last_admitted",),
     }
@@ -68,9 +80,7 @@ def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
         f"load {load:.2f} is above 0.95, where small errors of the limit make large ones of the wait": load
         > 0.95,
         "KV memory is what runs out: means within 10 % or so below a load of 0.9": engine.is_kv_limited,
-        f"slo where {limit.binds} bind, above a load of 0.85: not modelled well, simulate it": (
-            setting.scheduler == "slo" and limit.binds != "token budget" and load > 0.85
-        ),
+        "prefix cache: not modelled, every prompt is computed whole": setting.replica.prefix_cache,
         "arrivals are not Poisson: taken as batches with the same long-run variance": demand.burstiness != 1,
         f"prompts of more than {engine.budget_tokens} tokens are rejected, and count here as served": (
             spec.whole_prompts and longest > engine.budget_tokens

@@ -53,7 +53,9 @@ def predict(
     Raises
     ------
     ConfigError
-        If there is no model of the scheduler, or the arrivals have no rate.
+        If there is no model of the scheduler at this load, or the arrivals have no rate.
+    ConvergenceError
+        If the numeric tier finds no law of the steps within 6 %.
     UnstableError
         If the rate is not below the stability limit.
 
@@ -119,6 +121,8 @@ def sweep(
             f"{setting.scheduler} ({limit.binds} bind); lower the rate or add replicas"
         )
     points = [setting.at_rate(float(rate), limit.rate_rps) for rate in rates_rps]
+    for point in points:
+        _models.check_known(point, limit)
     if tier == "numeric":
         return [_prediction(point, limit, tier, model.numeric(point)) for point in points]
     columns = model.closed(setting, np.array(rates_rps, dtype=float))

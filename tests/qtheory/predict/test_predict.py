@@ -91,6 +91,20 @@ def test_what_has_no_model_or_tier_is_refused_with_the_nearest_name() -> None:
         predict(replica, workload, rate_rps=1.0, scheduler="fcfs", tier="numerical")
 
 
+def test_shedding_while_slots_bind_has_no_answer_near_the_limit() -> None:
+    replica, workload = world(**CHAT | {"max_seqs": 4})
+    limit = limit_rps(replica, workload, scheduler="slo")
+    assert predict(replica, workload, rate_rps=0.5 * limit, scheduler="slo", tier="closed").binds == "slots"
+    for tier in ("numeric", "closed"):
+        with pytest.raises(ConfigError, match=r"slo where slots bind .* simulate it"):
+            predict(replica, workload, rate_rps=0.95 * limit, scheduler="slo", tier=tier)
+
+
+def test_a_prefix_cache_that_no_model_knows_is_noted() -> None:
+    cached, workload = world(**CHAT, prefix_cache=True)
+    assert any("prefix cache" in text for text in predict(cached, workload, rate_rps=3.0).warnings)
+
+
 def test_a_row_holds_every_number_and_the_summary_prints_units() -> None:
     replica, workload = world(**CHAT)
     point = predict(replica, workload, rate_rps=3.0, tier="closed")
