@@ -19,7 +19,8 @@ from . import reference
 from ._unfit import cut_outputs
 from .fast.cached import CachedState
 from .fast.cached_loop import CachedLoop, CachedMeter, CachedTape
-from .fast.fill import Filling, filling
+from .fast.chunked_loop import ChunkedLoop
+from .fast.fill import Filling, chunked, filling
 from .fast.inflow import Inflow
 from .fast.lines import knows_order
 from .fast.loop import Loop
@@ -251,7 +252,7 @@ def _state(
 
 def _run(state: State, fill: Filling, until_s: float) -> float:
     """Run to the end; returns the clock there."""
-    loop = CachedLoop if isinstance(state, CachedState) else Loop
+    loop = CachedLoop if isinstance(state, CachedState) else ChunkedLoop if fill is chunked else Loop
     with _no_garbage():
         loop(state, fill, until_s).run()
     state.leave()

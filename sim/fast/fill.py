@@ -9,12 +9,12 @@ from sim.policies import Chunked, Composition, Mixed, PrefillFirst, Static
 from .shortage import continue_running
 from .state import State
 
-__all__ = ["Filling", "filling"]
+__all__ = ["Filling", "chunked", "filling"]
 
 Filling = Callable[[State], int]
 
 
-def _chunked(state: State) -> int:
+def chunked(state: State) -> int:
     """Running jobs, then prompts cut to what the budget leaves."""
     n = 0
     if state.n_running:
@@ -65,6 +65,6 @@ def filling(composition: Composition) -> Filling | None:
     """What fills steps as ``composition`` does; None for one that the fast engine does not know."""
     kind = type(composition)
     if kind is Chunked:
-        return _mixed if composition.whole_prompts else _chunked
+        return _mixed if composition.whole_prompts else chunked
     known: dict[type, Filling] = {Mixed: _mixed, PrefillFirst: _prefill_first, Static: _static}
     return known.get(kind)

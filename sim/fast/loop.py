@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from qtheory.basics.errors import ConfigError
 from qtheory.system.steptime import StepLoad
 from sim.job import SAME_MOMENT_S
 
 from .fill import Filling
 from .job import FastJob
 from .state import State
+from .steps import bad_seconds, steps_until, totals
 from .tape import pack_gap, pack_run
 
 __all__ = ["Loop"]
@@ -60,31 +60,37 @@ class Loop:
 
     def run(self) -> None:
         """Serve everything, or until the clock is stopped."""
-        state, fill, until_s = self._state, self._fill, self._until_s
-        inflow, chunks, preempted = state.inflow, state.chunks, state.preempted
+        state, until_s = self._state, self._until_s
+        inflow, expiries, fill_and_step = state.inflow, state.expiries, self._fill_and_step
         while state.now_s < until_s:
             if inflow.next_s <= state.now_s + SAME_MOMENT_S:
                 state.take_arrivals()
             state.gave_up = False
-            if state.expiries and state.expiries[0][0] < state.now_s:
+            if expiries and expiries[0][0] < state.now_s:
                 state.shed()
-            if chunks:
-                chunks.clear()
-            n = fill(state)
-            if preempted:
-                state.rejoin()
-            if state.fresh:
-                state.watch()
-            if n or chunks:
-                if not (self._step(n) if chunks or preempted or state.stalled else self._decode(n)):
-                    return
-                if preempted:
-                    preempted.clear()
-            elif preempted:
-                preempted.clear()
-                state.resume_stalled()
-            elif not state.gave_up and not self._jump():
+            if not fill_and_step():
                 return
+
+    def _fill_and_step(self) -> bool:
+        """A pass after its arrivals; False if nothing will ever follow, or the clock stops before its end."""
+        state = self._state
+        preempted = state.preempted
+        n = self._fill(state)
+        if preempted:
+            state.rejoin()
+        if state.fresh:
+            state.watch()
+        if n or state.chunks:
+            if not (self._step(n) if state.chunks or preempted or state.stalled else self._decode(n)):
+                return False
+            if preempted:
+                preempted.clear()
+        elif preempted:
+            preempted.clear()
+            state.resume_stalled()
+        elif not state.gave_up:
+            return self._jump()
+        return True
 
     def _jump(self) -> bool:
         """Go on to the next arrival; False if there is none."""
@@ -109,11 +115,11 @@ class Loop:
             if prefill_context == job.known_tokens:
                 n_sampled += 1
         else:
-            prefill, work, prefill_context, n_sampled = _totals(chunks, n)
+            prefill, work, prefill_context, n_sampled = totals(chunks, n)
         load = (n, context, prefill, work, prefill_context, n_sampled)
         seconds = self._step_s(load)  # type: ignore[arg-type]
         if not 0 < seconds < math.inf:
-            raise _bad_seconds(seconds, StepLoad(*load))
+            raise bad_seconds(seconds, StepLoad(*load))
         start_s = state.now_s
         end_s = start_s + seconds
         if end_s > self._until_s:
@@ -149,6 +155,7 @@ class Loop:
             job.computed_tokens += tokens
             if job.computed_tokens == job.known_tokens:
                 self._sample(job, end_s)
+        chunks.clear()
         return True
 
     def _gaps(self, n: int, end_s: float) -> None:
@@ -212,7 +219,7 @@ class Loop:
         context, (base_s, per_token_s) = cohort.context_tokens, line
         first_s, slope_s = base_s + per_token_s * context, per_token_s * n
         if not (0 < first_s < math.inf and slope_s >= 0):
-            raise _bad_seconds(first_s, StepLoad(n, context, n_sampled=n))
+            raise bad_seconds(first_s, StepLoad(n, context, n_sampled=n))
         k = cohort.heap[0][0] - cohort.step
         if k > 1:
             k = self._steps_ahead(k, first_s, slope_s)
@@ -265,35 +272,3 @@ class Loop:
         if cohort.size * (k // self._block_tokens + 1) > spare:
             k = min(k, max(cohort.steps_within(max(spare, 0)), 1))
         return k
-
-
-def _totals(chunks: list[tuple[FastJob, int]], n_sampled: int) -> tuple[int, float, int, int]:
-    """Tokens, work and context of chunks, and the tokens sampled with theirs."""
-    prefill, work, context = 0, 0.0, 0
-    for job, tokens in chunks:
-        before = job.computed_tokens
-        prefill += tokens
-        work += tokens * (before + (tokens + 1) * 0.5)
-        context += before + tokens
-        if before + tokens == job.known_tokens:
-            n_sampled += 1
-    return prefill, work, context, n_sampled
-
-
-def steps_until(wait_s: float, first_s: float, slope_s: float) -> int:
-    """Fewest steps, at least one, that take ``wait_s``; step i (0, 1, ...) takes first + i slope."""
-    if slope_s > 0:
-        half = first_s - slope_s / 2
-        k = math.ceil((math.sqrt(max(half * half + 2 * slope_s * wait_s, 0.0)) - half) / slope_s)
-    else:
-        k = math.ceil(wait_s / first_s)
-    k = max(k, 1)
-    while k > 1 and (k - 1) * first_s + slope_s * ((k - 1) * (k - 2) // 2) >= wait_s:
-        k -= 1
-    while k * first_s + slope_s * (k * (k - 1) // 2) < wait_s:
-        k += 1
-    return k
-
-
-def _bad_seconds(seconds: float, load: StepLoad) -> ConfigError:
-    return ConfigError(f"step_time: {seconds} seconds for {load}; a step must take a time > 0")

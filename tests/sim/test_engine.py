@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 from qtheory.basics.errors import ConfigError, PlanError
+from qtheory.system.scheduler import SchedulerSpec
 from qtheory.system.slo import Slo
 from qtheory.system.workload.request import Requests
 from sim import engine, reference
 from sim.fast.cohort import Cohort
-from sim.fast.loop import steps_until
 from sim.fast.state import State
-from sim.policies import Policy
+from sim.fast.steps import steps_until
+from sim.policies import Policy, make_policy
+from sim.record import Status
 from sim.replica import Replica
 from sim.summary import summarize
 from sim.testing import AffineStep, ConstantStep
@@ -191,3 +193,13 @@ def test_what_waits_for_ever_is_named() -> None:
     policy = Policy(name="chunked", on_unfit="wait")
     with pytest.raises(PlanError, match="request 0 waits for ever"):
         engine.simulate(requests, policy, Replica(step_time=ConstantStep(), n_blocks=4))
+
+
+@pytest.mark.parametrize("name", ["fcfs", "chunked"])
+def test_a_clock_that_stops_at_the_end_of_a_step_does_not_undo_what_ended_with_it(name: str) -> None:
+    asked = Requests(arrival_s=[0.0, 0.0], prompt_tokens=[4, 4], output_tokens=[1, 9])
+    policy, replica = make_policy(SchedulerSpec(name=name)), Replica(step_time=ConstantStep(1.0), n_blocks=8)
+    for simulate in (engine.simulate, reference.simulate):
+        records = simulate(asked, policy, replica, until_s=1.0)
+        assert records.finish_s[0] == 1.0
+        assert records.status.tolist() == [Status.FINISHED, Status.UNFINISHED]
