@@ -1,13 +1,19 @@
-"""``python -m benchmarks [all | engine | queues | coverage]``: speeds of a part, or what intervals hold."""
+"""``python -m benchmarks [all | engine | cluster | queues | coverage | knees]``: speeds, or coverage."""
 
 from __future__ import annotations
 
 import sys
 
-from . import coverage, engine, queues
+from . import cluster, coverage, engine, knees, queues
 
-PARTS = {"engine": engine.main, "queues": queues.main, "coverage": coverage.main}
-LONG = ("coverage",)  # a quarter of an hour on one core: only where asked for
+PARTS = {
+    "engine": engine.main,
+    "cluster": cluster.main,
+    "queues": queues.main,
+    "coverage": coverage.main,
+    "knees": knees.main,
+}
+LONG = ("coverage", "knees")  # a quarter of an hour on one core: only where asked for
 
 
 def main(argv: list[str]) -> int:

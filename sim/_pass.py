@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ._running import RunningPass
 from ._state import State
 from .job import Job, JobView, moment
-from .policies import alone_s
+from .policies import JudgingAccount, alone_s
 
 __all__ = ["SchedulingPass"]
 
@@ -97,15 +97,18 @@ class SchedulingPass(RunningPass):
         if n_running >= policy.max_seqs:
             return _Offer("slots", [], 0)
         hit = self._state.hit(job)
-        hit_tokens = len(hit) * memory.block_tokens
+        hit_tokens = self._reused_tokens(job, hit)
         missing = job.known_tokens - hit_tokens
         budget = self.budget_left_tokens + sum(self.tokens.get(other, 0) for other in leaving)
         limit = policy.long_prefill_threshold_tokens
         n = min(missing, limit) if limit else missing
-        if budget <= 0 or (whole and n > budget and not self._may_be_cut(job)):
+        most = self._cut(budget)
+        if most <= 0 or (whole and n > most and not self._may_be_cut(job)):
             return _Offer("tokens", [], 0)
-        n = min(n, budget)
+        n = min(n, most)
         end = hit_tokens + n
+        if self._judge is not None:
+            return self._judged(job, self._judge, _Offer("", hit, n), leaving)
         wanted = max(policy.admission.tokens(job, end), self._taken_tokens(job, end))
         gone = memory.references(other.position for other in leaving) if leaving else None
         free = memory.n_free - self._kept_blocks(leaving) + (memory.freed_by(gone) if gone else 0)
@@ -113,6 +116,18 @@ class SchedulingPass(RunningPass):
         if spare < 0 or not self._leaves_room(wanted, spare, leaving):
             return _Offer("blocks", [], 0)
         return _Offer("", hit, n)
+
+    def _judged(self, job: Job, account: JudgingAccount, offer: _Offer, leaving: Sequence[Job]) -> _Offer:
+        """The offer to a job if an account with its own rule lets it in."""
+        memory, others = self._memory, [other for other in self._weighed() if other not in leaving]
+        gone = memory.references(other.position for other in leaving)
+        free = memory.n_free + memory.freed_by(gone)
+        reused = self._reused_tokens(job, offer.hit)
+        chunk = (reused, reused + offer.n_tokens)
+        fits = memory.demand(offer.hit, self._taken_tokens(job, chunk[1]), gone) <= free
+        free_tokens = free * memory.block_tokens
+        is_open = fits and account.leaves_room(job, others, chunk=chunk, free_tokens=free_tokens)
+        return offer if is_open else _Offer("blocks", [], 0)
 
     def _leaves_room(self, wanted_tokens: int, spare_blocks: int, leaving: Sequence[Job]) -> bool:
         """Whether what the running jobs are expected to need, and a block, stay free beside a newcomer."""
@@ -130,7 +145,7 @@ class SchedulingPass(RunningPass):
 
     def _taken_tokens(self, job: Job, end_tokens: int) -> int:
         """Tokens for which blocks are taken at admission."""
-        return job.known_tokens if self._policy.prefill_alloc == "full" else end_tokens
+        return self._stored(job, job.known_tokens if self._policy.prefill_alloc == "full" else end_tokens)
 
     def _kept_blocks(self, leaving: Sequence[Job]) -> int:
         """Blocks that running jobs were promised and have not taken."""
@@ -162,18 +177,19 @@ class SchedulingPass(RunningPass):
         state, memory = self._state, self._memory
         if self._policy.in_batch == "skip" and (key := self._first_missing(job)) is not None:
             self._being_computed.add(key)
-        hit_tokens = len(offer.hit) * memory.block_tokens
+        hit_tokens = self._reused_tokens(job, offer.hit)
         memory.open(job.position, offer.hit, self._taken_tokens(job, hit_tokens + offer.n_tokens))
         state.waiting.remove(job, is_admitted=True)
         state.running.append(job)
         self._admitted.add(job)
         self.cached[job] = hit_tokens
         job.computed_tokens = hit_tokens
+        job.is_prefilling = len(offer.hit) * memory.block_tokens < job.known_tokens
         job.expected_tokens += job.lost_tokens - hit_tokens
         job.recomputed_tokens += max(job.lost_tokens - hit_tokens, 0)
         if math.isnan(job.first_scheduled_s):
             job.first_scheduled_s = max(self.now_s, job.arrival_s)
-            job.cached_tokens = hit_tokens
+            job.cached_tokens = len(offer.hit) * memory.block_tokens
         else:
             self._note("resume", job, hit_tokens)
         job.lost_tokens = 0

@@ -19,12 +19,15 @@ class RunningPass(PassView):
         self._is_conservative = state.policy.append_rule == "conservative"
 
     def continue_running(self) -> None:
-        """All running jobs that are not in the step yet, in order of admission."""
+        """All running jobs that are not in the step yet, in order of admission.
+
+        Unfinished prompts that an account must let go on are left to the composition.
+        """
         if self._policy.victim.whole_batch:
             self._retract()
         lost = self.preempted
         for job in self.running:
-            if job in self.tokens or (lost and job in lost):
+            if job in self.tokens or (lost and job in lost) or (self._judge and job.is_prefilling):
                 continue
             if not self._run(job):
                 break
@@ -42,9 +45,9 @@ class RunningPass(PassView):
 
     def _run(self, job: Job) -> bool:
         n = self._chunk(job.missing_tokens)
-        if n <= 0:
+        if n <= 0 or not self._lets_continue(job, n):
             return False
-        memory, end = self._memory, job.computed_tokens + n
+        memory, end = self._memory, self._stored(job, job.computed_tokens + n)
         needed = -(-end // memory.block_tokens) - memory.n_held(job.position)
         asked = max(needed, 1) if self._is_conservative else needed
         while asked > 0 and asked > memory.n_free:
@@ -57,6 +60,20 @@ class RunningPass(PassView):
             memory.extend(job.position, job.computed_tokens, end)
         self._plan(job, n)
         return True
+
+    def _lets_continue(self, job: Job, n_tokens: int) -> bool:
+        """Whether an account with its own rule of room lets an unfinished prompt go on; alone it may."""
+        account = self._judge
+        if account is None or not job.is_prefilling:
+            return True
+        others = [other for other in self._weighed() if other is not job]
+        chunk = (job.computed_tokens, job.computed_tokens + n_tokens)
+        free_tokens = self._memory.n_free * self._memory.block_tokens
+        return not others or account.leaves_room(job, others, chunk=chunk, free_tokens=free_tokens)
+
+    def _weighed(self) -> list[Job]:
+        """Running jobs but for unfinished prompts outside the step: nothing is expected of these yet."""
+        return [job for job in self._state.running if job in self.tokens or not job.is_prefilling]
 
     def _check_progress(self, job: Job) -> None:
         """Jobs that preempt each other, or themselves, while no token comes out will do so for ever."""
@@ -73,7 +90,7 @@ class RunningPass(PassView):
         """Take the blocks of a running job, and its tokens in this step if it has any."""
         state = self._state
         self._check_progress(job)
-        self.budget_left_tokens += self.tokens.pop(job, 0)
+        self.budget_left_tokens += self._charge(job, self.tokens.pop(job, 0))
         state.running.remove(job)
         job.n_preemptions += 1
         self.preempted.append(job)
@@ -106,10 +123,10 @@ class RunningPass(PassView):
         """Blocks that the running jobs which are not in the step yet need for their next tokens."""
         left, need = self.budget_left_tokens, 0
         for job in self._state.running:
-            if job not in self.tokens:
+            if job not in self.tokens and not (self._judge and job.is_prefilling):
                 n = min(self._chunk(job.missing_tokens), left)
                 left -= n
-                end = job.computed_tokens + n
+                end = self._stored(job, job.computed_tokens + n)
                 need += max(self._memory.blocks_for(end) - self._memory.n_held(job.position), 0)
         return need
 

@@ -23,7 +23,10 @@ class State:
         self.policy = policy
         self.replica = replica
         self.memory = KvMemory(
-            n_blocks=replica.n_blocks, block_tokens=replica.block_tokens, prefix_cache=replica.prefix_cache
+            n_blocks=replica.n_blocks,
+            block_tokens=replica.block_tokens,
+            prefix_cache=replica.prefix_cache,
+            keeps_copies=replica.keeps_copies,
         )
         self.waiting = WaitingQueue(policy.ordering)
         gate = policy.admission
@@ -65,7 +68,8 @@ class State:
         """Cached blocks that ``job`` would reuse if it were admitted now."""
         if not self.memory.prefix_cache:
             return []
-        return self.memory.lookup(self.block_keys(job), job.known_tokens)
+        whole = self.policy.whole_hit == "nothing"
+        return self.memory.lookup(self.block_keys(job), job.known_tokens, whole=whole)
 
     def publish(self, job: Job, n_tokens: int) -> None:
         """Make the full blocks of the first ``n_tokens`` of ``job`` visible to others."""

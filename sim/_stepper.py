@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar, NamedTuple
 
-from qtheory.basics.errors import ConfigError, PlanError
+from qtheory.basics.errors import PlanError
 from qtheory.system.steptime import StepLoad
 from qtheory.system.workload.request import Requests
 
@@ -14,7 +14,7 @@ from ._client import Source
 from ._log import Log
 from ._pass import SchedulingPass
 from ._state import State
-from ._telling import load_of, told
+from ._telling import load_of, seconds_of, told
 from ._unfit import why_unfit
 from .job import Job
 from .observe import Event, Observer
@@ -155,9 +155,7 @@ class Stepper:
         )
         load = load_of(plan.tokens)
         n_moved = sum(plan.swapped_out.values()) + sum(plan.swapped_in.values())
-        seconds = state.replica.step_time.step_s(load) + n_moved * state.replica.swap_s_per_block
-        if not 0 < seconds < math.inf:
-            raise ConfigError(f"step_time: {seconds} seconds for {load}; a step must take a time > 0")
+        seconds = seconds_of(state.replica, plan.tokens, load, n_moved)
         phases = {}
         if self._observer:
             phases = {

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
+from qtheory.basics.errors import ConfigError
 from qtheory.system.steptime import StepLoad
 
 from ._pass import SchedulingPass
 from ._state import State
 from .job import Job
 from .observe import Event, Iteration
+from .replica import Replica
 
-__all__ = ["load_of", "told"]
+__all__ = ["load_of", "seconds_of", "told"]
 
 
 def load_of(tokens: Mapping[Job, int]) -> StepLoad:
@@ -30,6 +33,15 @@ def load_of(tokens: Mapping[Job, int]) -> StepLoad:
             context += before + 1
             n_sampled += 1
     return StepLoad(n_decodes, context, prefill, work, prefill_context, n_sampled)
+
+
+def seconds_of(replica: Replica, tokens: Mapping[Job, int], load: StepLoad, n_moved_blocks: int) -> float:
+    """How long a step of that load takes; a replica may count in its own way what the step computes."""
+    counted = load if replica.counting is None else replica.counting(tokens)
+    seconds = replica.step_time.step_s(counted) + n_moved_blocks * replica.swap_s_per_block
+    if not 0 < seconds < math.inf:
+        raise ConfigError(f"step_time: {seconds} seconds for {counted}; a step must take a time > 0")
+    return seconds
 
 
 def told(

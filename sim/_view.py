@@ -9,6 +9,7 @@ from qtheory.basics.errors import PlanError
 from ._state import State
 from .job import Job, JobView
 from .observe import Event
+from .policies import JudgingAccount
 
 __all__ = ["PassView"]
 
@@ -30,6 +31,7 @@ class PassView:
         self._state = state
         self._policy = state.policy
         self._memory = state.memory
+        self._judge = state.account if isinstance(state.account, JudgingAccount) else None
 
     @property
     def waiting(self) -> Iterator[Job]:
@@ -76,7 +78,11 @@ class PassView:
 
     def cached_tokens(self, job: JobView) -> int:
         """Known tokens that would be reused now."""
-        return len(self._state.hit(job)) * self._memory.block_tokens
+        return self._reused_tokens(job, self._state.hit(job))
+
+    def _reused_tokens(self, job: JobView, hit: Sequence[int]) -> int:
+        """Tokens that are not computed; the last known one always is, if only to give the next."""
+        return min(len(hit) * self._memory.block_tokens, job.known_tokens - 1)
 
     def is_cut(self, job: JobView) -> bool:
         """Whether the job is in the step, but not complete after it."""
@@ -87,11 +93,27 @@ class PassView:
         """Tokens of one job under its own limit and the budget that is left."""
         limit = self._policy.long_prefill_threshold_tokens
         n = min(missing_tokens, limit) if limit else missing_tokens
-        return min(n, self.budget_left_tokens)
+        left = self.budget_left_tokens
+        return min(n, left if missing_tokens == 1 else self._cut(left))
+
+    def _cut(self, n_tokens: int) -> int:
+        """Tokens of a prompt of which the budget leaves ``n_tokens``."""
+        size = self._memory.block_tokens if self._policy.budget_unit == "block" else 1
+        return n_tokens - n_tokens % size
+
+    def _charge(self, job: Job, n_tokens: int) -> int:
+        """What ``n_tokens`` of a job take from the budget."""
+        if self._policy.budget_unit == "token" or not job.is_prefilling:
+            return n_tokens
+        return self._memory.blocks_for(n_tokens) * self._memory.block_tokens
+
+    def _stored(self, job: JobView, end_tokens: int) -> int:
+        """Tokens for which a job takes places, if its step ends after ``end_tokens``."""
+        return end_tokens + (self._policy.lookahead_tokens if end_tokens == job.known_tokens else 0)
 
     def _plan(self, job: Job, n_tokens: int) -> None:
         self.tokens[job] = n_tokens
-        self.budget_left_tokens -= n_tokens
+        self.budget_left_tokens -= self._charge(job, n_tokens)
         if self._policy.cache_commit == "schedule":
             self._state.publish(job, job.computed_tokens + n_tokens)
 

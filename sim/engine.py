@@ -71,6 +71,11 @@ def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | 
         "shed": type(policy.shed) is not Shedding,
         "long_prefill_threshold_tokens": policy.long_prefill_threshold_tokens > 0,
         "preemption=swap": policy.preemption == "swap",
+        "whole_hit=nothing": replica.prefix_cache and policy.whole_hit == "nothing",
+        "budget_unit=block": policy.budget_unit == "block",
+        "lookahead_tokens": policy.lookahead_tokens > 0,
+        "keeps_copies=false": replica.prefix_cache and not replica.keeps_copies,
+        "counting": replica.counting is not None,
         "priority_preempt": policy.priority_preempt != "memory_only",
         "in_batch=skip": (
             replica.prefix_cache

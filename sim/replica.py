@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
-from qtheory.system.steptime import StepTime
+from qtheory.system.steptime import StepLoad, StepTime
 
 __all__ = ["Replica"]
 
@@ -27,10 +29,15 @@ class Replica:
         Longest prompt plus output; outputs stop there. 0: no limit.
     prefix_cache : bool
         Whether full blocks are reused by their contents.
+    keeps_copies : bool
+        Whether jobs that computed the same block at the same time both keep theirs.
     n_swap_blocks : int
         Blocks of host memory for swapped jobs, >= 0.
     swap_s_per_block : float
         Seconds a step is longer for each block moved to or from the host, >= 0.
+    counting : callable, optional
+        What the step time is told of a step, from the tokens that each job computes in it (default: every
+        computed token by the one rule for prompts and outputs). Records keep to the one rule.
 
     Raises
     ------
@@ -49,8 +56,10 @@ class Replica:
     block_tokens: int = 16
     max_model_len_tokens: int = 0
     prefix_cache: bool = False
+    keeps_copies: bool = True
     n_swap_blocks: int = 0
     swap_s_per_block: float = 0.0
+    counting: Callable[[Mapping[Any, int]], StepLoad] | None = None
 
     def __post_init__(self) -> None:
         checks.integer(n_blocks=self.n_blocks, block_tokens=self.block_tokens)
@@ -62,5 +71,6 @@ class Replica:
                     f"step_time: {checks.shown(self.step_time)} has no {name!r}; give a StepTime, such as "
                     "Roofline or Linear"
                 )
-        if not isinstance(self.prefix_cache, bool):
-            raise ConfigError(f"prefix_cache: {checks.shown(self.prefix_cache)} must be true or false")
+        for name in ("prefix_cache", "keeps_copies"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name}: {checks.shown(getattr(self, name))} must be true or false")

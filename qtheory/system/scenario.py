@@ -27,14 +27,21 @@ def _zero_or_more(**values: int) -> None:
 
 _CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (checks.integer, ("tp", "max_seqs", "block_tokens", "budget_tokens", "max_model_len_tokens")),
-    (checks.integer, ("kv_blocks", "requests", "replicas")),
+    (checks.integer, ("kv_blocks", "requests", "replicas", "prefill_replicas", "decode_replicas")),
     (_zero_or_more, ("client_cap", "seed", "long_prefill_threshold_tokens")),
-    (checks.positive, ("speed", "rate_rps", "duration_s", "stop_s")),
+    (checks.positive, ("link_bytes_per_s", "speed", "rate_rps", "duration_s", "stop_s")),
     (checks.non_negative, ("overhead_per_step_s", "overhead_per_layer_s", "watermark_frac", "load_delay_s")),
+    (checks.non_negative, ("link_latency_s",)),
     (checks.fraction, ("mfu_frac", "mbu_frac", "memory_frac")),
 )
 _LARGEST = 10**9  # of whole numbers: far beyond any system
-_LARGEST_OF = {"requests": 10**8, "replicas": 10_000, "seed": 2**63 - 1}
+_LARGEST_OF = {
+    "requests": 10**8,
+    "replicas": 10_000,
+    "prefill_replicas": 10_000,
+    "decode_replicas": 10_000,
+    "seed": 2**63 - 1,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +133,21 @@ class Scenario:
     )
     load_delay_s: float = _say(
         0.0, "seconds between two reports of the replicas' loads to the router; 0: always known"
+    )
+
+    prefill_replicas: int = _say(1, "disaggregated: instances that compute prompts")
+    decode_replicas: int = _say(1, "disaggregated: instances that decode")
+    link_bytes_per_s: float = _say(
+        25e9, "disaggregated: bandwidth between an instance that prefills and one that decodes, bytes/s"
+    )
+    link_latency_s: float = _say(0.0, "disaggregated: seconds that each transfer takes on top")
+    link_shared: bool = _say(False, "disaggregated: one link for all instances, instead of one for each pair")
+    layerwise_transfer: bool = _say(
+        False, "disaggregated: the KV of a layer is sent while the next ones are computed"
+    )
+    first_token: str = _say(
+        "prefill_end",
+        "disaggregated: when the first token is counted: prefill_end, transfer_end, decode_recompute",
     )
 
     workload: str = _say("chat", "profile: chat, rag, code, summarize, reasoning")

@@ -14,7 +14,7 @@ from .own_scheduler import is_own
 
 __all__ = [
     "CHOICES",
-    "PLANNED_SCHEDULERS",
+    "DISAGGREGATED",
     "SCHEDULERS",
     "WHOLE_PROMPT_BUDGET_TOKENS",
     "WHOLE_PROMPT_SCHEDULERS",
@@ -38,17 +38,18 @@ SCHEDULERS = (
     "sglang",
     "trtllm",
     "sarathi",
+    "disaggregated",
 )
 """Schedulers of this version."""
 
-WHOLE_PROMPT_SCHEDULERS = ("fcfs", "static", "orca", "vllm-v0")
+DISAGGREGATED = "disaggregated"
+"""Prefill and decode apart: a scheduler with pools of instances."""
+
+WHOLE_PROMPT_SCHEDULERS = ("fcfs", "static", "orca", "vllm-v0", "disaggregated")
 """Those that compute a prompt in one step: their token budget must hold the longest prompt."""
 
 WHOLE_PROMPT_BUDGET_TOKENS = 32_768
 """Their budget where none is given and no shorter longest sequence is known."""
-
-PLANNED_SCHEDULERS = ("disaggregated",)
-"""Names that are reserved, but that this version does not have."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "admission": ("full_prompt", "first_chunk", "no_evict", "expected"),
@@ -226,7 +227,9 @@ class SchedulerSpec:
     @property
     def whole_prompts(self) -> bool:
         """Whether a prompt is computed in one step, so that the budget must hold the longest prompt."""
-        return self.name in WHOLE_PROMPT_SCHEDULERS or self.chunked_prefill is False
+        if self.chunked_prefill is not None:
+            return not self.chunked_prefill
+        return self.name in WHOLE_PROMPT_SCHEDULERS
 
 
 def _weights(given: Any) -> tuple[float, ...]:
@@ -237,9 +240,5 @@ def _weights(given: Any) -> tuple[float, ...]:
 
 
 def _check_name(name: str) -> None:
-    if name in PLANNED_SCHEDULERS:
-        raise ConfigError(
-            f"scheduler: this version does not have {checks.shown(name)}; one of {', '.join(SCHEDULERS)}"
-        )
     if name not in SCHEDULERS and not (isinstance(name, str) and is_own(name)):
         checks.one_of("scheduler", name, SCHEDULERS)

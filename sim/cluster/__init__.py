@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .change import CHANGES, Change, check_changes
-from .cluster import simulate_cluster, why_on_one_clock
+from .cluster import simulate_cluster, why_on_one_clock, why_reference
 from .link import Link
+from .measure import measure_cluster
 from .member import Member
 from .pools import FIRST_TOKENS, PoolRecords, Pools, simulate_pools
 from .records import ClusterRecords
@@ -23,8 +24,10 @@ __all__ = [
     "Server",
     "SteppedServer",
     "check_changes",
+    "measure_cluster",
     "simulate_cluster",
     "simulate_pools",
     "summarize_cluster",
     "why_on_one_clock",
+    "why_reference",
 ]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from qtheory.system.workload.request import Requests
 from sim._client import Client
-from sim.job import SAME_MOMENT_S, Job
+from sim.fast.garbage import no_garbage
+from sim.fast.replica import Common, FastReplica
+from sim.job import SAME_MOMENT_S
 from sim.kvcache import Contents
 from sim.observe import Observer
-from sim.routing import Load, Router
+from sim.routing import AnyLoad, Load, Router
 
 from ._records import cluster_records
-from ._views import Door, Texts
+from ._views import Door, SharedTexts, Texts, reported
 from .change import Change
 from .member import Member
 from .records import ClusterRecords
@@ -26,7 +29,10 @@ __all__ = ["ClusterRun"]
 
 
 class ClusterRun:
-    """A run, to be started once; arguments as for `simulate_cluster`."""
+    """A run, to be started once; arguments as for `simulate_cluster`.
+
+    With what replicas of the fast engine have in common they are such, else those of the reference engine.
+    """
 
     def __init__(
         self,
@@ -41,8 +47,10 @@ class ClusterRun:
         changes: Sequence[Change],
         seed: int,
         observers: Sequence[Observer],
+        common: Common | None,
     ) -> None:
         n = len(requests)
+        self._common = common
         self._requests, self._members = requests, members
         self._observers: list[Observer | None] = list(observers) or [None] * len(members)
         self._client = Client(requests, cap=client_cap, think_s=think_s)
@@ -50,14 +58,13 @@ class ClusterRun:
         self._delay_s = load_delay_s
         self._reported_s = -math.inf
         self._changes = list(changes)
-        self._texts = Texts(requests, contents, members[0].replica.block_tokens)
+        self._texts = _texts(requests, members, contents, common)
         self._all: list[tuple[int, Server]] = []  # each with the number of its replica
         self._place: list[int] = [-1] * len(members)  # among these, of what stands now; -1: nothing does
         self._takes = [False] * len(members)
-        looks = [partial(self._look, index) for index in range(len(members))]
-        self._door = Door(router.begin(np.random.default_rng(seed)), self._texts, looks)
-        self._loads = [Load(total_blocks=member.replica.n_blocks) for member in members]
-        self._held: list[tuple[int, Job | None]] = []  # at the router, as no replica takes them
+        self._door = Door(router.begin(np.random.default_rng(seed)), self._texts, self._looks())
+        self._loads: list[AnyLoad] = [Load(total_blocks=member.replica.n_blocks) for member in members]
+        self._held: list[tuple[int, Any]] = []  # at the router, as no replica takes them
         self._sent_s = np.full(n, math.nan)
         self._n_moves = np.zeros(n, dtype=np.int64)
         self._last = np.full(n, -1, dtype=np.int64)  # place of the server that had a request last
@@ -66,8 +73,38 @@ class ClusterRun:
             if first.get(index) != "start":
                 self._start(index, 0.0)
 
+    def _looks(self) -> list[Callable[[int], int] | None]:
+        """What tells a router of the cache of each replica that has one."""
+        return [
+            partial(self._look, index) if member.replica.prefix_cache else None
+            for index, member in enumerate(self._members)
+        ]
+
     def run(self, until_s: float) -> ClusterRecords:
-        """From arrival to arrival, and to every change and report in between."""
+        """To the end of all work, or until the clock is stopped."""
+        return self._records(self._run(until_s))
+
+    def measure(self, until_s: float) -> float:
+        """The same, if replicas share a meter; the clock at the end."""
+        end_s = self._run(until_s)
+        ends_s = [server.leave() for _, server in self._all if isinstance(server, FastReplica)]
+        last_s = np.max(self._sent_s, initial=0.0, where=~np.isnan(self._sent_s))
+        return max(*ends_s, float(last_s)) if end_s is None else end_s
+
+    def _run(self, until_s: float) -> float | None:
+        """Serve; the moment at which the clock was stopped before all was done, if it was."""
+        if self._common is None or self._hears_ends or self._changes or self._delay_s:
+            at_s = self._serve(until_s)
+        else:
+            with no_garbage():
+                at_s = self._serve_arrivals(self._common, until_s)
+        for server in self._standing():
+            server.finish(until_s)
+        is_cut = math.isfinite(at_s) or any(server.is_cut for server in self._standing())
+        return until_s if is_cut and math.isfinite(until_s) else None
+
+    def _serve(self, until_s: float) -> float:
+        """From arrival to arrival, and to every change and report in between; when the next one would be."""
         while (at_s := self._next_s()) < until_s:
             self._report(at_s)
             self._advance(at_s)
@@ -78,10 +115,36 @@ class ClusterRun:
                 self._send(position, None, sent_s)
             for server in self._standing():
                 server.settle(at_s)
-        for server in self._standing():
-            server.finish(until_s)
-        is_cut = math.isfinite(at_s) or any(server.is_cut for server in self._standing())
-        return self._records(until_s if is_cut and math.isfinite(until_s) else None)
+                self._hear(server)  # a pass may turn requests away
+        return at_s
+
+    def _serve_arrivals(self, common: Common, until_s: float) -> float:
+        """The same on the fast engine, if nothing happens but arrivals: replicas settle when time goes on."""
+        loops = [server.loop for _, server in self._all if isinstance(server, FastReplica)]
+        servers, clock, choose = [server for _, server in self._all], common.clock, self._door.choose
+        self._see()
+        last: list[int] = []
+        at_s, next_s = -math.inf, math.inf
+        for position, sent_s in enumerate(self._requests.arrival_s.tolist()):
+            if sent_s > at_s + SAME_MOMENT_S:
+                if sent_s >= until_s:
+                    next_s = sent_s
+                    break
+                before_s = max(at_s + 2 * SAME_MOMENT_S, sent_s - SAME_MOMENT_S)
+                clock.now_s = at_s = sent_s
+                by_s = at_s + SAME_MOMENT_S
+                for loop in loops:
+                    if loop.next_s <= by_s:
+                        loop.advance(before_s, by_s)
+            index = choose(position)
+            last.append(index)
+            servers[index].offer(position, sent_s)
+        if last:
+            for server in servers:
+                server.settle(at_s)
+        self._last[: len(last)] = last
+        self._sent_s[: len(last)] = self._requests.arrival_s[: len(last)]
+        return next_s
 
     def _next_s(self) -> float:
         """The next moment at which something comes from outside; an end may bring a request."""
@@ -104,8 +167,12 @@ class ClusterRun:
     def _advance(self, at_s: float) -> None:
         for server in self._standing():
             server.advance_to(at_s)
-            for end_s, position in server.ended():
-                self._client.place_free(end_s, position)
+            self._hear(server)
+
+    def _hear(self, server: Server) -> None:
+        """Ends of requests let the client send others."""
+        for end_s, position in server.ended():
+            self._client.place_free(end_s, position)
 
     # ---- loads
 
@@ -123,12 +190,13 @@ class ClusterRun:
         for index in range(len(self._members)):
             server = self._server(index)
             if server is not None:
-                self._loads[index] = server.load()
+                load = server.load()
+                self._loads[index] = reported(load) if self._delay_s else load
         self._door.see(self._loads)
 
     # ---- requests and changes
 
-    def _send(self, position: int, job: Job | None, at_s: float) -> None:
+    def _send(self, position: int, job: Any, at_s: float) -> None:
         open_ones = [index for index, takes in enumerate(self._takes) if takes]
         if not open_ones:
             self._held.append((position, job))
@@ -137,7 +205,9 @@ class ClusterRun:
             self._see()
         index = self._door.choose(position, open_ones)
         self._last[position] = self._place[index]
-        self._all[self._place[index]][1].offer(position, at_s, job)
+        server = self._all[self._place[index]][1]
+        server.offer(position, at_s, job)
+        self._hear(server)  # it may be turned away
 
     def _change(self, change: Change) -> None:
         index, server = change.replica, self._server(change.replica)
@@ -158,12 +228,18 @@ class ClusterRun:
     def _start(self, index: int, at_s: float) -> None:
         """A replica takes requests; with empty memory unless it stands since it was drained."""
         if self._place[index] < 0:
-            member, observer = self._members[index], self._observers[index]
             self._place[index] = len(self._all)
-            self._all.append((index, SteppedServer(self._requests, member, self._texts, observer)))
-            self._loads[index] = Load(total_blocks=member.replica.n_blocks)
+            self._all.append((index, self._new(index)))
+            self._loads[index] = Load(total_blocks=self._members[index].replica.n_blocks)
             self._door.see(self._loads)
         self._takes[index] = True
+
+    def _new(self, index: int) -> Server:
+        """A replica with empty memory."""
+        member = self._members[index]
+        if self._common is not None:
+            return FastReplica(self._common, *member, hears_ends=self._hears_ends)
+        return SteppedServer(self._requests, member, self._texts, self._observers[index])
 
     def _records(self, end_s: float | None) -> ClusterRecords:
         return cluster_records(
@@ -176,3 +252,13 @@ class ClusterRun:
             n_moves=self._n_moves,
             end_s=end_s,
         )
+
+
+def _texts(
+    requests: Requests, members: Sequence[Member], contents: Contents, common: Common | None
+) -> Texts | SharedTexts:
+    """What prompts say, for routers and for the replicas of an engine."""
+    size = members[0].replica.block_tokens
+    return (
+        Texts(requests, contents, size) if common is None else SharedTexts(requests, contents, common, size)
+    )

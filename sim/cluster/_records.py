@@ -39,6 +39,8 @@ def divided_records(
     sent_s = np.full(len(requests), np.nan)
     for index, part in enumerate(parts):
         sent_s[replica == index] = part.sent_s
+    came = np.isnan(sent_s) & (requests.arrival_s < until_s)
+    sent_s[came] = requests.arrival_s[came]  # while a step was under way that did not end in time
     replica = np.where(np.isnan(sent_s), -1, replica)  # not sent before the clock was stopped
     return cluster_records(
         requests,
@@ -68,13 +70,16 @@ def cluster_records(
     n = len(requests)
     replica, columns = _put_together(n, parts, rows, part_replica)
     blocks = {index: part.n_blocks for index, part in zip(part_replica, parts, strict=True)}
+    last_s = max(
+        max(part.end_s for part in parts), float(np.max(sent_s, initial=0.0, where=~np.isnan(sent_s)))
+    )
     records = Records(
         requests=requests,
         sent_s=sent_s,
         gaps=merge_gaps(parts),
         steps=merge_steps(parts)[0],
         n_blocks=sum(blocks.values()),
-        end_s=max(part.end_s for part in parts) if end_s is None else end_s,
+        end_s=last_s if end_s is None else end_s,
         replica=replica,
         **columns,
     )

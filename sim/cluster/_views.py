@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import partial
 
 from qtheory.system.workload.request import Requests
 from sim._state import State
+from sim.fast.replica import Common
+from sim.fast.tree import Node
+from sim.job import Job
 from sim.kvcache import Chains, Contents
-from sim.routing import Asked, Load, Routing
+from sim.routing import AnyLoad, Asked, Load, Routing
 
 from ._mailbox import Mailbox
 from .member import Member
 
-__all__ = ["Door", "SeenWorker", "Texts", "load_of"]
+_PER_RUN = 2**32  # more than any request has blocks
+
+__all__ = ["Door", "SeenWorker", "SharedTexts", "Texts", "load_of", "reported"]
 
 
-def load_of(state: State, mailbox: Mailbox, requests: Requests, *, n_coming: int = 0) -> Load:
+def load_of(
+    state: State,
+    mailbox: Mailbox,
+    requests: Requests,
+    *,
+    n_coming: int = 0,
+    returned: Mapping[int, Job] | None = None,
+) -> Load:
     """The load of a replica now; what lies in the mailbox waits like everything else.
 
-    Requests that are on their way to it, and hold blocks already, are ``n_coming``.
+    Requests that are on their way to it, and hold blocks already, are ``n_coming``; jobs that come from a
+    replica that failed, ``returned``, bring the outputs that they have.
     """
+    known = returned or {}
     jobs = (*state.waiting, *state.running, *(job for job, _ in state.swapped))
-    mail = [int(requests.prompt_tokens[position]) for position in mailbox] if not n_coming else []
+    mail = [
+        known[position].known_tokens if position in known else int(requests.prompt_tokens[position])
+        for position in mailbox
+        if not n_coming
+    ]
     memory = state.memory
     head = next(iter(state.waiting), None)
     head_tokens = head.known_tokens if head is not None else next(iter(mail), 0)
@@ -39,32 +57,49 @@ def load_of(state: State, mailbox: Mailbox, requests: Requests, *, n_coming: int
     )
 
 
+def reported(load: AnyLoad) -> Load:
+    """A load as it is now, whatever comes."""
+    return Load(**{item.name: getattr(load, item.name) for item in fields(Load)})
+
+
 @dataclass(slots=True)
 class SeenWorker:
     """A replica as it was seen last; ``look`` finds what its cache has of a prompt."""
 
     index: int
     look: Callable[[Asked], int]
-    load: Load = field(default_factory=Load)
+    load: AnyLoad = field(default_factory=Load)
 
     def cached_tokens(self, asked: Asked) -> int:
         """Tokens of the prompt that it would reuse."""
         return self.look(asked)
 
 
-@dataclass(slots=True)
 class _Asked:
-    prompt_tokens: int
-    block_tokens: int
-    find: Callable[[], Sequence[int]]
-    _keys: Sequence[int] | None = None
+    """The request that is asked for; its keys are found at the first look, as most routers never ask."""
+
+    __slots__ = ("_keys", "_texts", "block_tokens", "position", "prompt_tokens")
+
+    def __init__(self, texts: Texts, block_tokens: int) -> None:
+        self._texts, self.block_tokens = texts, block_tokens
+        self.position, self.prompt_tokens = -1, 0
+        self._keys: Sequence[int] | None = None
+
+    def turn_to(self, position: int, prompt_tokens: int) -> None:
+        """From now on it is another one."""
+        self.position, self.prompt_tokens, self._keys = position, prompt_tokens, None
 
     @property
     def keys(self) -> Sequence[int]:
-        """Found at the first look: most routers never ask."""
+        """Of the full blocks of the prompt."""
         if self._keys is None:
-            self._keys = self.find()
+            self._keys = self._texts.keys(self.position, self.block_tokens)
         return self._keys
+
+    @property
+    def shared_keys(self) -> Sequence[int]:
+        """The first of them, as far as others may have them."""
+        return self._texts.shared_keys(self.position, self.block_tokens)
 
 
 class Texts:
@@ -79,7 +114,8 @@ class Texts:
     """
 
     def __init__(self, requests: Requests, contents: Contents, block_tokens: int) -> None:
-        self._requests, self._contents, self._block_tokens = requests, contents, block_tokens
+        self._contents, self.block_tokens = contents, block_tokens
+        self.prompt_tokens: list[int] = requests.prompt_tokens.tolist()
         self._chains: dict[int, Chains] = {}
 
     def _of_size(self, block_tokens: int) -> Chains:
@@ -90,49 +126,92 @@ class Texts:
         chains = self._of_size(member.replica.block_tokens)
         return State(member.policy, member.replica, self._contents, chains)
 
-    def asked(self, position: int) -> Asked:
-        """A request, to be shown to a router."""
-        find = partial(self.keys, position, self._block_tokens)
-        return _Asked(int(self._requests.prompt_tokens[position]), self._block_tokens, find)
-
-    def keys(self, position: int, block_tokens: int) -> list[int]:
+    def keys(self, position: int, block_tokens: int) -> Sequence[int]:
         """Keys of the full blocks of a prompt."""
-        text = self._contents.tokens(
-            position, prompt_tokens=int(self._requests.prompt_tokens[position]), n_outputs=0
-        )
+        text = self._contents.tokens(position, prompt_tokens=self.prompt_tokens[position], n_outputs=0)
         chains = self._of_size(block_tokens)
         return chains.extend([], text, salt=self._contents.salt(position))
+
+    def shared_keys(self, position: int, block_tokens: int) -> Sequence[int]:
+        """The first of them, as far as others may have them."""
+        return self.keys(position, block_tokens)
 
     def cached_tokens(self, position: int, state: State) -> int:
         """Tokens of a prompt that a replica would reuse."""
         memory = state.memory
         if not memory.prefix_cache:
             return 0
-        known = int(self._requests.prompt_tokens[position])
-        return len(memory.lookup(self.keys(position, memory.block_tokens), known)) * memory.block_tokens
+        keys = self.keys(position, memory.block_tokens)
+        return len(memory.lookup(keys, self.prompt_tokens[position])) * memory.block_tokens
+
+
+class SharedTexts(Texts):
+    """The same, from what is known beforehand of texts that begin alike.
+
+    Parameters
+    ----------
+    requests : Requests
+    contents : Contents
+    common : Common
+        Of replicas of the fast engine.
+    block_tokens : int
+        Of the keys that routers see.
+    """
+
+    def __init__(self, requests: Requests, contents: Contents, common: Common, block_tokens: int) -> None:
+        super().__init__(requests, contents, block_tokens)
+        self._common = common
+        self._numbers: dict[Node, int] = {}
+
+    def shared_keys(self, position: int, block_tokens: int) -> Sequence[int]:
+        """Number of a run of blocks that several requests have, and of the block."""
+        node = self._common.nodes(block_tokens)[position]
+        if node is None:
+            return ()
+        numbers, keys = self._numbers, list[int]()
+        for part in node.path:
+            first = numbers.setdefault(part, len(numbers)) * _PER_RUN
+            keys += range(first + part.start, first + part.end)
+        return keys[: self.prompt_tokens[position] // block_tokens]
+
+    def keys(self, position: int, block_tokens: int) -> Sequence[int]:
+        """Those that others may have, and behind them numbers that nobody else has."""
+        keys = list(self.shared_keys(position, block_tokens))
+        last = -position * _PER_RUN
+        return keys + list(
+            range(last - len(keys) - 1, last - self.prompt_tokens[position] // block_tokens - 1, -1)
+        )
+
+
+def _nothing(asked: Asked) -> int:
+    """What a replica without a prefix cache has of a prompt."""
+    return 0
 
 
 class Door:
-    """A router in front of replicas; ``looks`` find what each has of the prompt of a request."""
+    """A router in front of replicas; ``looks`` find what each has of a prompt, if it can have any."""
 
-    def __init__(self, routing: Routing, texts: Texts, looks: Sequence[Callable[[int], int]]) -> None:
-        self._routing, self._texts = routing, texts
-        self._position = 0
-        self._workers = [SeenWorker(i, partial(self._look, look)) for i, look in enumerate(looks)]
+    def __init__(self, routing: Routing, texts: Texts, looks: Sequence[Callable[[int], int] | None]) -> None:
+        self._routing, self._prompt_tokens = routing, texts.prompt_tokens
+        self._asked = _Asked(texts, texts.block_tokens)
+        found = [_nothing if look is None else partial(self._look, look) for look in looks]
+        self._workers = [SeenWorker(index, look) for index, look in enumerate(found)]
 
     def _look(self, look: Callable[[int], int], asked: Asked) -> int:
-        return look(self._position)
+        return look(self._asked.position)
 
-    def see(self, loads: Sequence[Load]) -> None:
-        """The loads of all replicas, as reported."""
+    def see(self, loads: Sequence[AnyLoad]) -> None:
+        """The loads of all replicas, as reported, or as they are at any time."""
         for worker, load in zip(self._workers, loads, strict=True):
             worker.load = load
 
     def choose(self, position: int, open_ones: Sequence[int] | None = None) -> int:
         """Number of the replica that a request goes to, of all or of the ``open_ones``."""
-        self._position = position
-        workers = self._workers if open_ones is None else [self._workers[index] for index in open_ones]
-        return workers[self._routing.choose(self._texts.asked(position), workers)].index
+        self._asked.turn_to(position, self._prompt_tokens[position])
+        if open_ones is None:
+            return self._routing.choose(self._asked, self._workers)
+        workers = [self._workers[index] for index in open_ones]
+        return workers[self._routing.choose(self._asked, workers)].index
 
     def forget(self, index: int) -> None:
         """A replica lost its memory."""

@@ -9,6 +9,8 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.system.workload.request import Requests
 from sim._unfit import cut_outputs
+from sim.engine import why_stepwise
+from sim.fast.replica import Common
 from sim.kvcache import Contents
 from sim.kvcache.texts import TextContents
 from sim.observe import Observer
@@ -20,7 +22,7 @@ from .change import Change, check_changes
 from .member import Member
 from .records import ClusterRecords
 
-__all__ = ["simulate_cluster", "why_on_one_clock"]
+__all__ = ["simulate_cluster", "why_on_one_clock", "why_reference"]
 
 
 def why_on_one_clock(
@@ -54,6 +56,52 @@ def why_on_one_clock(
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
+def why_reference(
+    requests: Requests, members: Sequence[Member], changes: Sequence[Change] = ()
+) -> str | None:
+    """The reason why a cluster on one clock needs the reference engine, or None if the fast one will do.
+
+    Parameters
+    ----------
+    requests : Requests
+    members : sequence of Member
+    changes : sequence of Change
+
+    Examples
+    --------
+    >>> from sim.policies import Policy
+    >>> from sim.replica import Replica
+    >>> from sim.testing import ConstantStep
+    >>> one = Member(Policy(name="chunked", budget_tokens=4), Replica(step_time=ConstantStep(), n_blocks=9))
+    >>> asked = Requests(arrival_s=[0.0], prompt_tokens=[100], output_tokens=[6])
+    >>> why_reference(asked, [one])
+    'budget_tokens=4 may be smaller than the decode batch (max_seqs=128)'
+    """
+    if any(change.kind == "fail" for change in changes):
+        if any(member.policy.shed.action == "demote" for member in members):
+            return "changes: a demoted request may go to another replica"
+        if any(one is not other for member in members for one, other in zip(member, members[0], strict=True)):
+            return "changes: what is left of a request may go to a replica of another kind"
+    for member in {id(member): member for member in members}.values():
+        reason = why_stepwise(requests, member.policy, member.replica)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _check_arguments(members: Sequence[Member], observers: Sequence[Observer], until_s: float) -> None:
+    if not until_s > 0:
+        raise ConfigError(f"until_s: {until_s} must be > 0")
+    if not members or len(observers) not in (0, len(members)):
+        raise ConfigError("members: there must be at least one, and as many observers or none")
+
+
+def _cut(requests: Requests, members: Sequence[Member]) -> Requests:
+    """Requests whose outputs stop at the longest sequence of any of the models."""
+    limits = {member.replica.max_model_len_tokens for member in members} - {0}
+    return cut_outputs(requests, min(limits, default=0))
+
+
 def simulate_cluster(
     requests: Requests,
     members: Sequence[Member],
@@ -70,8 +118,8 @@ def simulate_cluster(
 ) -> ClusterRecords:
     """Serve ``requests`` on several replicas behind a router.
 
-    With a router that looks at nothing each replica gets its part of the stream and runs by itself, in the
-    fast engine where that will do; else all run on one clock in the reference engine.
+    With a router that looks at nothing each replica gets its part of the stream and runs by itself; else all
+    run on one clock. The engine is the fast one where that will do for all of them.
 
     Parameters
     ----------
@@ -123,22 +171,21 @@ def simulate_cluster(
     """
     checks.at_least(0, client_cap=client_cap, seed=seed)
     checks.non_negative(think_s=think_s, load_delay_s=load_delay_s)
-    if not until_s > 0:
-        raise ConfigError(f"until_s: {until_s} must be > 0")
-    if not members or len(observers) not in (0, len(members)):
-        raise ConfigError("members: there must be at least one, and as many observers or none")
-    limits = {member.replica.max_model_len_tokens for member in members} - {0}
-    requests = cut_outputs(requests, min(limits, default=0))
-    in_order = check_changes(changes, len(members))
-    has_turns = requests.after is not None
-    together = why_on_one_clock(router, client_cap=client_cap, has_turns=has_turns, changes=changes)
+    _check_arguments(members, observers, until_s)
+    in_order, requests = check_changes(changes, len(members)), _cut(requests, members)
+    together = why_on_one_clock(
+        router, client_cap=client_cap, has_turns=requests.after is not None, changes=changes
+    )
     if together is None and not observers and isinstance(router, BlindRouter):
         return divided_records(requests, members, router, until_s=until_s, contents=contents, seed=seed)
+    contents = contents or TextContents.of(requests)
+    is_fast = not observers and why_reference(requests, members, changes) is None
     run = ClusterRun(
         requests,
         members,
         router,
-        contents=contents or TextContents.of(requests) or Contents.unique(len(requests)),
+        common=Common(requests, contents) if is_fast else None,
+        contents=contents or Contents.unique(len(requests)),
         client_cap=client_cap,
         think_s=think_s,
         load_delay_s=load_delay_s,

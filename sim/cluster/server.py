@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from qtheory.system.workload.request import Requests
 from sim._queue import WaitingQueue
 from sim._stepper import Stepper
+from sim._unfit import why_unfit
 from sim.job import SAME_MOMENT_S, Job
 from sim.observe import Observer
 from sim.record import Records
-from sim.routing import Load
+from sim.routing import AnyLoad, Load
 
 from ._mailbox import Mailbox
 from ._views import Texts, load_of
@@ -44,7 +46,7 @@ class Server(Protocol):
         """To the end of all work, or until the clock is stopped."""
         ...
 
-    def offer(self, position: int, at_s: float, job: Job | None = None) -> None:
+    def offer(self, position: int, at_s: float, job: Any = None) -> None:
         """A request is sent here now; with a job, what is left of it after another replica failed."""
         ...
 
@@ -52,15 +54,15 @@ class Server(Protocol):
         """Moment and row of each request that ended since the last call."""
         ...
 
-    def load(self) -> Load:
-        """The load now."""
+    def load(self) -> AnyLoad:
+        """The load now, or at any time."""
         ...
 
     def cached_tokens(self, position: int) -> int:
         """Tokens of the prompt of a request that would be reused now."""
         ...
 
-    def abandon(self, at_s: float) -> list[tuple[int, Job | None]]:
+    def abandon(self, at_s: float) -> Sequence[tuple[int, Any]]:
         """The replica fails now: the requests that were in it, running ones first."""
         ...
 
@@ -126,7 +128,13 @@ class SteppedServer(Stepper):
             self.check_stuck()
 
     def offer(self, position: int, at_s: float, job: Job | None = None) -> None:
-        """Into the mailbox."""
+        """Into the mailbox, unless it can never run here."""
+        if self.state.policy.on_unfit == "arrival":
+            asked = job if job is not None else Job.of(self.requests.row(position), at_s)
+            if why_unfit(asked, self.state.policy, self.state.replica):
+                self._log.sent_s[position] = at_s
+                self._let_in(asked, at_s)
+                return
         if job is not None:
             self._returned[position] = job
         self._mailbox.offer(position, at_s)
@@ -138,7 +146,7 @@ class SteppedServer(Stepper):
 
     def load(self) -> Load:
         """What has been sent counts, taken in or not."""
-        return load_of(self.state, self._mailbox, self.requests)
+        return load_of(self.state, self._mailbox, self.requests, returned=self._returned)
 
     def cached_tokens(self, position: int) -> int:
         """By the blocks that are in memory."""

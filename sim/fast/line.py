@@ -166,6 +166,10 @@ class KeyedLine(_FixedLine):
         """All waiting jobs."""
         return list({entry[2]: None for entry in self._heap + self._demoted if entry[2].is_waiting})
 
+    def place(self, job: FastJob) -> tuple[bool, tuple[float, ...], int]:
+        """What a waiting job stands by."""
+        return job.is_demoted, self._key(job), job.ticket
+
     def head(self) -> FastJob:
         """The first; there must be one."""
         heap = self._heap

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
-from typing import cast
 
 from qtheory.system.workload.request import Requests
 
 from .inflow import Inflow
 from .job import FastJob
-from .tree import Node
 
 __all__ = ["JobMaker", "Post"]
+
+_BLOCK = 4096
 
 
 class Post(Inflow):
@@ -59,27 +58,27 @@ class Post(Inflow):
 
 
 class JobMaker(Inflow):
-    """The rows of requests as jobs, in any order.
+    """The rows of requests as jobs, in any order; the next ones are at hand.
 
     Parameters
     ----------
     requests : Requests
-    nodes : sequence, optional
-        With a prefix cache: whom each begins like.
     """
 
     __slots__ = ()
 
-    def __init__(self, requests: Requests, nodes: Sequence[Node | None] | None = None) -> None:
-        super().__init__(requests, cap=0, think_s=0.0, nodes=nodes)
+    def __init__(self, requests: Requests) -> None:
+        super().__init__(requests, cap=0, think_s=0.0)
 
-    def make(self, position: int, at_s: float, nodes: Sequence[Node | None] | None = None) -> FastJob:
-        """The job of a row that is sent at a moment; ``nodes`` instead of those of all."""
+    def make(self, position: int, at_s: float) -> FastJob:
+        """The job of a row that is sent at a moment."""
         at = position - self._start
         if not 0 <= at < len(self._block):
-            self._start, self._at = position, 0
-            self._block = self._rows(position, position + 4096)
-            at = 0
-        self._at, self.next_s, self._nodes = at, at_s, nodes
-        job = Inflow.take(self)
+            self._start, at = position, 0
+            self._block = self._rows(position, position + _BLOCK)
+        row = self._block[at]
+        job = FastJob(position, at_s, row[1], row[2])
+        if len(row) > 3:
+            job.max_output_tokens, job.predicted_output_tokens, job.priority, job.client, limit_s = row[3:]
+            job.deadline_s = at_s + limit_s
         return job

@@ -55,6 +55,8 @@ class KvMemory:
         Tokens of a block, >= 1.
     prefix_cache : bool
         Whether full blocks are found by their contents after and while others use them.
+    keeps_copies : bool
+        Whether a block stays that turns out to hold what another holds; else its owner shares the other.
 
     Raises
     ------
@@ -70,11 +72,14 @@ class KvMemory:
     [2]
     """
 
-    def __init__(self, *, n_blocks: int, block_tokens: int, prefix_cache: bool = False) -> None:
+    def __init__(
+        self, *, n_blocks: int, block_tokens: int, prefix_cache: bool = False, keeps_copies: bool = True
+    ) -> None:
         checks.integer(block_tokens=block_tokens)
         self.pool = BlockPool(n_blocks)
         self.block_tokens = block_tokens
         self.prefix_cache = prefix_cache
+        self.keeps_copies = keeps_copies
         self._tables: dict[Hashable, _Table] = {}
 
     @property
@@ -95,11 +100,11 @@ class KvMemory:
         table = self._tables.get(owner)
         return len(table.blocks) if table else 0
 
-    def lookup(self, chain: Sequence[int], known_tokens: int) -> list[int]:
-        """Cached blocks of a prefix; at least one known token is always left to compute."""
+    def lookup(self, chain: Sequence[int], known_tokens: int, *, whole: bool = False) -> list[int]:
+        """Cached blocks of a prefix; at least one known token is left to compute, unless ``whole``."""
         if not self.prefix_cache:
             return []
-        return self.pool.match(chain[: (known_tokens - 1) // self.block_tokens])
+        return self.pool.match(chain[: (known_tokens if whole else known_tokens - 1) // self.block_tokens])
 
     def demand(self, hit: Sequence[int], n_tokens: int, gone: Counter[int] | None = None) -> int:
         """Free blocks that ``n_tokens`` need: new ones, and those of the hit that are free themselves.
@@ -152,7 +157,13 @@ class KvMemory:
         """Let others find the full blocks of the first ``n_tokens`` under the keys of ``chain``."""
         table = self._tables[owner]
         for index in range(table.n_published, min(n_tokens // self.block_tokens, len(chain))):
-            self.pool.publish(table.blocks[index], key=chain[index])
+            held = [] if self.keeps_copies else self.pool.match([chain[index]])
+            if held:
+                self.pool.share(held)
+                self.pool.release([table.blocks[index]])
+                table.blocks[index] = held[0]
+            else:
+                self.pool.publish(table.blocks[index], key=chain[index])
             table.n_published = index + 1
 
     def fork(self, owner: Hashable, new: Hashable) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import (  # noqa: F401  (each registers its policy)
     cache_aware,
     chunked,
+    disaggregated,
     fair,
     fcfs,
     lifo,
@@ -42,6 +43,7 @@ from .pieces import (
     DynamicOrdering,
     ExpectingGate,
     Gate,
+    JudgingAccount,
     Ledger,
     Ordering,
     Victim,
@@ -58,7 +60,7 @@ from .registry import (
     register,
 )
 from .shedding import Shedding, alone_s
-from .victim import FewestOutput, LastAdmitted, LowestPriority
+from .victim import FewestOutput, FirstAdmitted, LastAdmitted, LowestPriority
 
 __all__ = [
     "GATES",
@@ -74,10 +76,12 @@ __all__ = [
     "ExpectingGate",
     "Fcfs",
     "FewestOutput",
+    "FirstAdmitted",
     "FirstChunk",
     "FullPrompt",
     "Gate",
     "Joining",
+    "JudgingAccount",
     "LastAdmitted",
     "LastCome",
     "LeastServed",

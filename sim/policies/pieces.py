@@ -14,6 +14,7 @@ __all__ = [
     "DynamicOrdering",
     "ExpectingGate",
     "Gate",
+    "JudgingAccount",
     "Ledger",
     "Ordering",
     "Victim",
@@ -118,6 +119,20 @@ class ExpectingGate(Protocol):
 
     def open_account(self) -> Account:
         """Fresh state for one run."""
+        ...
+
+
+@runtime_checkable
+class JudgingAccount(Protocol):
+    """An account with its own rule of room, in place of that of `ExpectingGate`."""
+
+    def leaves_room(
+        self, job: JobView, running: Sequence[JobView], *, chunk: tuple[int, int], free_tokens: int
+    ) -> bool:
+        """Whether ``job`` may come in beside ``running``, where its first chunk finds its blocks.
+
+        ``chunk`` has the tokens that it reuses and those after which its first chunk ends.
+        """
         ...
 
 

@@ -54,6 +54,14 @@ class Policy:
         Tokens of one job in a step at most; 0: no such limit.
     watermark_frac : float
         Share of the blocks that stays free when admitting, in [0, 1).
+    whole_hit : str
+        What a job computes whose tokens are all cached: ``last_block``, or ``nothing``: then it counts as a
+        decode of the step that gives its token.
+    budget_unit : str
+        In what prompts count against the budget: ``token``, or ``block``: then they are rounded up to whole
+        blocks, and cut at the end of a block.
+    lookahead_tokens : int
+        Places in memory that a job takes with the step that samples, beyond the tokens computed, >= 0.
     needs_oracle : bool
         Whether its predicted output lengths are meant to be the true ones; reports say so.
     prefill_alloc, watermark_scope, append_rule, preemption
@@ -91,16 +99,22 @@ class Policy:
     priority_preempt: str = "memory_only"
     cache_commit: str = "schedule"
     in_batch: str = "share"
+    whole_hit: str = "last_block"
+    budget_unit: str = "token"
+    lookahead_tokens: int = 0
     needs_oracle: bool = False
 
     def __post_init__(self) -> None:
         checks.integer(budget_tokens=self.budget_tokens, max_seqs=self.max_seqs)
         checks.at_least(0, long_prefill_threshold_tokens=self.long_prefill_threshold_tokens)
+        checks.at_least(0, lookahead_tokens=self.lookahead_tokens)
         checks.non_negative(watermark_frac=self.watermark_frac)
         if self.watermark_frac >= 1:
             raise ConfigError(f"watermark_frac: {self.watermark_frac:g} must be below 1")
         for word in _WORDS:
             checks.one_of(word, getattr(self, word), CHOICES[word])
+        checks.one_of("whole_hit", self.whole_hit, ("last_block", "nothing"))
+        checks.one_of("budget_unit", self.budget_unit, ("token", "block"))
         checks.text("name", self.name)
         if not isinstance(self.needs_oracle, bool):
             raise ConfigError(f"needs_oracle: {checks.shown(self.needs_oracle)} must be true or false")

@@ -8,7 +8,7 @@ from typing import ClassVar, TypeVar
 
 from sim.job import JobView, moment
 
-__all__ = ["FewestOutput", "LastAdmitted", "LowestPriority"]
+__all__ = ["FewestOutput", "FirstAdmitted", "LastAdmitted", "LowestPriority"]
 
 J = TypeVar("J", bound=JobView)
 
@@ -31,6 +31,26 @@ class LastAdmitted:
     def choose(self, running: Sequence[J]) -> J:
         """The last."""
         return running[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAdmitted:
+    """The head of the running list: who came first loses most. No engine's default; a switch of some.
+
+    Examples
+    --------
+    >>> from qtheory.system.workload.request import Requests
+    >>> from sim.job import Job
+    >>> rows = Requests(arrival_s=[0, 1], prompt_tokens=[30, 20], output_tokens=[9, 9])
+    >>> FirstAdmitted().choose([Job.of(row, row.arrival_s) for row in rows]).position
+    0
+    """
+
+    whole_batch: ClassVar[bool] = False
+
+    def choose(self, running: Sequence[J]) -> J:
+        """The first."""
+        return running[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from .freeness import Freeness
 from .kv_cost import KvCost
 from .least_requests import LeastRequests
 from .least_tokens import LeastTokens
-from .load import Asked, Load, Worker
+from .load import AnyLoad, Asked, Load, Worker
 from .power_of_two import PowerOfTwo
 from .prefixes import PrefixIndex
 from .random_choice import RandomChoice
@@ -17,6 +17,7 @@ from .round_robin import RoundRobin
 from .router import BlindRouter, Router, Routing
 
 __all__ = [
+    "AnyLoad",
     "Asked",
     "BlindRouter",
     "CacheAware",

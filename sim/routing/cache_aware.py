@@ -86,13 +86,15 @@ class _Trees:
         self._sent: dict[int, PrefixIndex] = {}
 
     def choose(self, asked: Asked, workers: Sequence[Worker]) -> int:
-        sent, keys = self._sent, asked.keys
+        sent, keys = self._sent, asked.keys if self._router.max_blocks else asked.shared_keys
         for worker in workers:
             if worker.index not in sent:
                 sent[worker.index] = PrefixIndex(max_blocks=self._router.max_blocks)
         place = self._router.decide(
             loads=[worker.load.n_requests for worker in workers],
-            matched_tokens=[sent[worker.index].matched(keys) * asked.block_tokens for worker in workers],
+            matched_tokens=[
+                sent[worker.index].matched(keys) * asked.block_tokens if keys else 0 for worker in workers
+            ],
             prompt_tokens=asked.prompt_tokens,
         )
         sent[workers[place].index].add(keys)

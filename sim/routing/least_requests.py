@@ -40,7 +40,8 @@ class LeastRequests:
 
 class _Shortest:
     def choose(self, asked: Asked, workers: Sequence[Worker]) -> int:
-        return min(range(len(workers)), key=lambda place: workers[place].load.n_requests)
+        loads = [worker.load.n_requests for worker in workers]
+        return loads.index(min(loads))
 
     def forget(self, index: int) -> None:
         pass

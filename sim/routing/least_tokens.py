@@ -33,7 +33,8 @@ class LeastTokens:
 
 class _Lightest:
     def choose(self, asked: Asked, workers: Sequence[Worker]) -> int:
-        return min(range(len(workers)), key=lambda place: workers[place].load.n_tokens)
+        loads = [worker.load.n_tokens for worker in workers]
+        return loads.index(min(loads))
 
     def forget(self, index: int) -> None:
         pass

@@ -6,7 +6,51 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Asked", "Load", "Worker"]
+__all__ = ["AnyLoad", "Asked", "Load", "Worker"]
+
+
+class AnyLoad(Protocol):
+    """What a router may read of a load, as of `Load`: one that was reported, or one found as it is read."""
+
+    @property
+    def n_requests(self) -> int:
+        """Requests in flight."""
+        ...
+
+    @property
+    def n_tokens(self) -> int:
+        """Their known tokens."""
+        ...
+
+    @property
+    def n_running(self) -> int:
+        """Those that hold blocks."""
+        ...
+
+    @property
+    def queued_tokens(self) -> int:
+        """Tokens that are known and not computed."""
+        ...
+
+    @property
+    def total_blocks(self) -> int:
+        """Blocks of KV memory."""
+        ...
+
+    @property
+    def used_blocks(self) -> int:
+        """Blocks in use."""
+        ...
+
+    @property
+    def waiting_blocks(self) -> int:
+        """Blocks that the first waiting request needs."""
+        ...
+
+    @property
+    def wanted_blocks(self) -> int:
+        """Blocks that all waiting requests need."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +108,11 @@ class Asked(Protocol):
         """Keys of the full blocks of the prompt; equal keys mean equal prefixes."""
         ...
 
+    @property
+    def shared_keys(self) -> Sequence[int]:
+        """The first of these keys, without the last ones that no other request has."""
+        ...
+
 
 class Worker(Protocol):
     """A replica that takes requests, as a router sees it."""
@@ -74,7 +123,7 @@ class Worker(Protocol):
         ...
 
     @property
-    def load(self) -> Load:
+    def load(self) -> AnyLoad:
         """As it was reported last."""
         ...
 

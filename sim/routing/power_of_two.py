@@ -48,7 +48,7 @@ class _Pairs:
             return 0
         first = int(self._rng.random() * n)
         second = (first + 1 + int(self._rng.random() * (n - 1))) % n
-        return min((first, second), key=lambda place: workers[place].load.n_requests)
+        return first if workers[first].load.n_requests <= workers[second].load.n_requests else second
 
     def forget(self, index: int) -> None:
         pass

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from qtheory.system.scenario import Scenario
 
+from .apart import check_pool_fields
 from .kept import Keeping, NothingKept
 from .point import Run, build
 from .study import Study
@@ -127,5 +128,6 @@ def _all(
     progress: Progress | None,
     kept: Keeping,
 ) -> list[Run]:
+    check_pool_fields(scenarios)
     points = [build(scenario, study) for scenario in scenarios]
     return simulate_points(points, study, executor=executor, progress=progress, kept=kept)

@@ -217,7 +217,7 @@ def replicate(point: Point, index: int, study: Study) -> Replication:
         requests=requests_of(point.workload, scenario.seed, index),
     )
     if study.lean:
-        return Replication(result=setting.lean(about), series={}, stepwise=None, records=None)
+        return Replication(result=setting.lean(about, index=index), series={}, stepwise=None, records=None)
     served = setting.serve(about, n_windows=study.n_windows if index == 0 else 0, index=index)
     return Replication(
         result=served.result,

@@ -15,7 +15,15 @@ from qtheory.system.results import RunResult
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload import Workload
 from qtheory.system.workload.request import Requests
-from sim.cluster import ClusterRecords, Member, simulate_cluster, summarize_cluster, why_on_one_clock
+from sim.cluster import (
+    ClusterRecords,
+    Member,
+    measure_cluster,
+    simulate_cluster,
+    simulate_pools,
+    summarize_cluster,
+    why_reference,
+)
 from sim.engine import measure, simulate, why_stepwise
 from sim.kvcache.texts import TextContents
 from sim.perfetto import Watch
@@ -27,6 +35,7 @@ from sim.routing import Router, make_router
 from sim.statistics import seeds
 from sim.summary import summarize
 
+from .apart import WHY_STEPWISE, as_cluster, is_apart, pool_cluster_of, pools_of
 from .by_tenant import tenant_rows
 
 __all__ = ["Served", "Setting", "cluster_of"]
@@ -44,6 +53,8 @@ def cluster_of(scenario: Scenario) -> ClusterSpec:
     ConfigError
         If the router is unknown or an option of it out of its range, or one replica is to have a router.
     """
+    if is_apart(scenario):
+        return pool_cluster_of(scenario)
     router = parse_router(scenario.router)
     for name in ("router", "load_delay_s"):
         if scenario.replicas == 1 and name in scenario.changed():
@@ -96,18 +107,23 @@ class Setting:
             prefix_cache=spec.prefix_cache,
         )
 
+        self._pools = None
+        if is_apart(scenario):
+            self._pools = pools_of(scenario, spec, self._policy, self._replica, cluster)
+
     def _client(self) -> dict[str, Any]:
         workload, stop_s = self._workload, self._scenario.stop_s
         until_s = math.inf if stop_s is None else stop_s
         return {"client_cap": workload.client_cap, "think_s": workload.think_s, "until_s": until_s}
 
-    def lean(self, about: dict[str, Any]) -> RunResult:
+    def lean(self, about: dict[str, Any], *, index: int) -> RunResult:
         """Numbers of a run of which nothing is kept but sums and histograms."""
-        if self._cluster.n_replicas > 1:
-            n = self._cluster.n_replicas
-            raise ConfigError(f"no_records: given, but replicas={n} need them; leave one of the two out")
+        if self._pools is not None:
+            raise ConfigError("no_records: given, but prefill and decode apart need them; leave it out")
         if self._requests.tpot_slo_s is not None:
             raise ConfigError("no_records: given, but tenants with limits of their own need them")
+        if self._cluster.n_replicas > 1:
+            return RunResult(**about | self._measured(index))
         numbers = measure(
             self._requests,
             self._policy,
@@ -118,19 +134,33 @@ class Setting:
         )
         return RunResult(**about | numbers)
 
+    def _measured(self, index: int) -> dict[str, Any]:
+        return measure_cluster(
+            self._requests,
+            self._members(),
+            make_router(self._cluster.router),
+            self._workload.slo,
+            peak=self._peak,
+            load_delay_s=self._cluster.load_delay_s,
+            seed=_routing_seed(self._scenario.seed, index),
+            contents=TextContents.of(self._requests) if self._replica.prefix_cache else None,
+            **self._client(),
+        )
+
     def serve(self, about: dict[str, Any], *, n_windows: int, index: int) -> Served:
         """Records and numbers of the run; replication ``index`` gives a router its random numbers."""
         common: dict[str, Any] = {"peak": self._peak, "n_windows": n_windows, **about}
-        slo, stepwise = self._workload.slo, why_stepwise(self._requests, self._policy, self._replica)
+        slo = self._workload.slo
         if self._cluster.n_replicas == 1:
             records = simulate(self._requests, self._policy, self._replica, **self._client())
             result = self._with_more(summarize(records, slo, policy=self._policy, **common), records)
+            stepwise = why_stepwise(self._requests, self._policy, self._replica)
             return Served(records=records, result=result, stepwise=stepwise)
-        n, router = self._cluster.n_replicas, make_router(self._cluster.router)
-        found = self._routed(router, index, **self._client())
-        result = summarize_cluster(found, slo, policies=[self._policy] * n, **common)
+        router = make_router(self._cluster.router)
+        found = self._together(router, index, **self._client())
+        result = summarize_cluster(found, slo, policies=self._policies(), **common)
         result = self._with_more(result, found.records)
-        return Served(records=found.records, result=result, stepwise=self._why(router) or stepwise)
+        return Served(records=found.records, result=result, stepwise=self._why(router))
 
     def watch(self, *, index: int, until_s: float) -> tuple[Records | ClusterRecords, Watch]:
         """The same run, step by step up to a moment, with everything that is seen in it."""
@@ -140,23 +170,31 @@ class Setting:
         client["until_s"] = min(client["until_s"], until_s)
         if n > 1:
             router = make_router(self._cluster.router)
-            return self._routed(router, index, observers=watch.observers, **client), watch
+            return self._together(router, index, observers=watch.observers, **client), watch
         contents = TextContents.of(self._requests) if replica.prefix_cache else None
         records = step_by_step(
             self._requests, self._policy, replica, contents=contents, observer=watch.observers[0], **client
         )
         return records, watch
 
-    def _routed(self, router: Router, index: int, **more: Any) -> ClusterRecords:
+    def _together(self, router: Router, index: int, **more: Any) -> ClusterRecords:
+        """All replicas, or all instances of the pools."""
+        more["seed"] = _routing_seed(self._scenario.seed, index)
+        more["contents"] = TextContents.of(self._requests) if self._replica.prefix_cache else None
+        if self._pools is not None:
+            found = simulate_pools(self._requests, self._pools, **more)
+            return as_cluster(found, len(self._pools.prefill))
         return simulate_cluster(
-            self._requests,
-            [Member(self._policy, self._replica)] * self._cluster.n_replicas,
-            router,
-            load_delay_s=self._cluster.load_delay_s,
-            seed=_routing_seed(self._scenario.seed, index),
-            contents=TextContents.of(self._requests) if self._replica.prefix_cache else None,
-            **more,
+            self._requests, self._members(), router, load_delay_s=self._cluster.load_delay_s, **more
         )
+
+    def _members(self) -> list[Member]:
+        if self._pools is not None:
+            return [*self._pools.prefill, *self._pools.decode]
+        return [Member(self._policy, self._replica)] * self._cluster.n_replicas
+
+    def _policies(self) -> list[Policy]:
+        return [member.policy for member in self._members()]
 
     def _with_more(self, result: RunResult, records: Records) -> RunResult:
         """The numbers with what each tenant got, and what the prefix cache has spared, if there is one."""
@@ -169,8 +207,10 @@ class Setting:
         return replace(result, cached_tokens=n_cached, cached_frac=n_cached / n_asked if n_asked else 0.0)
 
     def _why(self, router: Router) -> str | None:
-        has_turns = self._requests.after is not None
-        return why_on_one_clock(router, client_cap=self._workload.client_cap, has_turns=has_turns)
+        """The reason for which a cluster runs step by step, or None."""
+        if self._pools is not None:
+            return WHY_STEPWISE
+        return why_reference(self._requests, self._members())
 
 
 def _routing_seed(seed: int, index: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from qtheory.report import human, pairs
+from qtheory.system.scheduler import DISAGGREGATED
 from qtheory.system.slo import Slo
 
 from .resolved import load_name
@@ -20,6 +21,8 @@ _SAID = {
     "hardware", "tp", "model", "weights", "kv_dtype", "step_time", "scheduler", "budget_tokens", "max_seqs",
     "kv_blocks", "block_tokens", "workload", "arrivals", "rate_rps", "duration_s", "requests", "trace",
     "speed", "ttft_slo_s", "tpot_slo_s", "e2e_slo_s", "seed", "replicas", "router", "load_delay_s",
+    "prefill_replicas", "decode_replicas", "link_bytes_per_s", "link_latency_s", "link_shared",
+    "layerwise_transfer", "first_token",
     "prefix_cache", "prefix", "conversations", "tenants",
 }  # fmt: skip
 """Fields of a scenario that have a place of their own in the heading."""
@@ -87,6 +90,22 @@ def _replicas(run: Run) -> dict[str, object]:
         else ""
     )
     return {"replicas": f"{scenario.replicas:,}, all alike, behind router {scenario.router}{reports}"}
+
+
+def _pools(runs: Sequence[Run]) -> dict[str, object]:
+    """A line on instances for prefill and decode, if a scheduler has them."""
+    if not any(run.replica.scheduler.name == DISAGGREGATED for run in runs):
+        return {}
+    scenario = runs[0].scenario
+    rate = human("bandwidth_bytes_per_s", scenario.link_bytes_per_s)
+    late = f" and {human('latency_s', scenario.link_latency_s)}" if scenario.link_latency_s else ""
+    between = "one link for all" if scenario.link_shared else "a link for each pair"
+    layers = ", sent layer by layer" if scenario.layerwise_transfer else ""
+    first = scenario.first_token.replace("_", " ")
+    return {
+        DISAGGREGATED: f"{scenario.prefill_replicas:,} prefill + {scenario.decode_replicas:,} decode; "
+        f"{between} of {rate}{late}{layers}; first token counted at {first}"
+    }
 
 
 def _prefix_cache(runs: Sequence[Run]) -> dict[str, object]:
@@ -167,6 +186,7 @@ def heading(runs: Sequence[Run]) -> str:
         **_prefix_cache(runs),
         "step": _limits_of_steps(runs),
         **_replicas(run),
+        **_pools(runs),
         "load": _load(runs),
         **_structure(run),
         "good request": limits_text(run.workload.slo),

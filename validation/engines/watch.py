@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 from unittest.mock import patch
 
 from sim.kvcache import BlockPool, Growth, KvMemory
@@ -57,8 +58,8 @@ def watched() -> Iterator[set[str]]:
     reached: set[str] = set()
 
     class Memory(KvMemory):
-        def __init__(self, *, n_blocks: int, block_tokens: int, prefix_cache: bool = False) -> None:
-            super().__init__(n_blocks=n_blocks, block_tokens=block_tokens, prefix_cache=prefix_cache)
+        def __init__(self, *, n_blocks: int, **how: Any) -> None:
+            super().__init__(n_blocks=n_blocks, **how)
             self.pool = _Pool(n_blocks, reached)
             self._seen: set[Hashable] = set()
 
@@ -68,8 +69,8 @@ def watched() -> Iterator[set[str]]:
             self._seen.add(owner)
             return super().open(owner, hit, n_tokens)
 
-        def lookup(self, chain: Sequence[int], known_tokens: int) -> list[int]:
-            found = super().lookup(chain, known_tokens)
+        def lookup(self, chain: Sequence[int], known_tokens: int, *, whole: bool = False) -> list[int]:
+            found = super().lookup(chain, known_tokens, whole=whole)
             if self.prefix_cache and len(self.pool.match(chain[: len(found) + 1])) > len(found):
                 reached.add("leaves the last token")
             return found

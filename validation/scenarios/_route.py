@@ -122,6 +122,10 @@ class _Prompt:
     def prompt_tokens(self) -> int:
         return len(self.keys)
 
+    @property
+    def shared_keys(self) -> list[int]:
+        return self.keys
+
 
 def _stream(make: Callable[..., Router]) -> Callable[[Table, Table], Table]:
     def run(options: Table, given: Table) -> Table:

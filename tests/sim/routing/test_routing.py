@@ -52,6 +52,10 @@ class Prompt:
     keys: tuple[int, ...] = ()
     block_tokens: int = 1
 
+    @property
+    def shared_keys(self):
+        return self.keys
+
 
 def workers(*n_requests):
     return [Seen(index, Load(n_requests=n)) for index, n in enumerate(n_requests)]

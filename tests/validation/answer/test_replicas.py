@@ -70,8 +70,10 @@ def test_a_router_that_draws_draws_anew_in_every_replication_and_alike_in_every_
 def test_what_goes_step_by_step_is_said() -> None:
     two = replace(SMALL, replicas=2, requests=4)
     assert answer.run(two).stepwise is None
-    assert "router=least_requests" in str(answer.run(replace(two, router="least_requests")).stepwise)
-    assert "client_cap" in str(answer.run(replace(two, client_cap=2)).stepwise)
+    assert answer.run(replace(two, router="least_requests", client_cap=2)).stepwise is None
+    said = str(answer.run(replace(two, long_prefill_threshold_tokens=64)).stepwise)
+    assert "long_prefill_threshold_tokens" in said
+    assert "prefill and decode apart" in str(answer.run(replace(two, scheduler="disaggregated")).stepwise)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +94,22 @@ def test_a_cluster_that_cannot_be_is_named(change: dict[str, object], message: s
     assert message in str(caught.value)
 
 
-def test_records_are_needed_for_replicas() -> None:
-    with pytest.raises(ConfigError, match="no_records: given, but replicas=2 need them"):
-        answer.run(replace(SMALL, replicas=2), study=Study(lean=True))
+@pytest.mark.parametrize("change", [{}, {"prefix_cache": True}, {"client_cap": 4}, {"stop_s": 3.0}])
+def test_numbers_without_records_are_those_with_them(change: dict[str, object]) -> None:
+    scenario = replace(SMALL, replicas=3, router="least_tokens", **change)  # type: ignore[arg-type]
+    lean = answer.run(scenario, study=Study(n_replications=1, lean=True)).result.row()
+    kept = answer.run(scenario, study=Study(n_replications=1)).result.row()
+    assert lean.keys() == kept.keys()
+    for name, value in kept.items():
+        if isinstance(value, float):
+            assert lean[name] == pytest.approx(value, rel=1e-3), name
+        else:
+            assert lean[name] == value, name
+
+
+def test_records_are_needed_for_pools() -> None:
+    with pytest.raises(ConfigError, match="no_records: given, but prefill and decode apart need them"):
+        answer.run(replace(SMALL, scheduler="disaggregated"), study=Study(lean=True))
 
 
 def test_the_command_says_replicas_and_router_and_records_say_which(

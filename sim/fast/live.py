@@ -1,0 +1,112 @@
+"""The load of a replica of the fast engine, found when asked for, without a walk over its decodes."""
+
+from __future__ import annotations
+
+import math
+
+from sim.job import SAME_MOMENT_S
+
+from .fill import Filling
+from .halves import RUN, STEP, Halves
+from .look import first_waiting, steps_by
+from .post import Post
+from .state import State
+
+__all__ = ["Clock", "Live"]
+
+
+class Clock:
+    """The moment at which loads are looked at, of all replicas of a cluster."""
+
+    __slots__ = ("now_s",)
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+
+class Live(Halves):
+    """A loop that is its own `sim.routing.Load`, at any time; it must have been told of the time.
+
+    Parameters
+    ----------
+    state : State
+    fill : callable
+    post : Post
+    clock : Clock
+
+    Attributes
+    ----------
+    n_requests : int
+        Requests in flight.
+    total_blocks : int
+        Blocks of KV memory.
+    wanted_blocks : int
+        Blocks that all waiting requests need.
+    settled_s : float
+        All passes that start before this moment are done.
+    """
+
+    def __init__(self, state: State, fill: Filling, post: Post, clock: Clock) -> None:
+        super().__init__(state, fill)
+        self.post, self.clock = post, clock
+        self.total_blocks = state.replica.n_blocks
+        self.wanted_blocks = self.n_requests = 0
+        self.settled_s = -math.inf
+
+    @property
+    def n_tokens(self) -> int:
+        """Their known tokens."""
+        if self.phase != RUN:
+            return self.known_tokens
+        n, k, first_s, slope_s = self.run_under_way
+        left_s = self.clock.now_s + SAME_MOMENT_S - self.state.now_s
+        return self.known_tokens + n * steps_by(left_s, k, first_s, slope_s)
+
+    @property
+    def n_running(self) -> int:
+        """Those that hold blocks."""
+        return self.state.n_running
+
+    @property
+    def queued_tokens(self) -> int:
+        """Tokens that are known and not computed."""
+        state = self.state
+        cohort, tail = state.cohort, state.tail
+        computed = cohort.context_tokens - cohort.size + sum(job.computed_tokens for job, _ in state.chunks)
+        if tail is not None and all(job is not tail for job, _ in state.chunks):
+            computed += tail.computed_tokens
+        computed += sum(job.computed_tokens for job in state.stalled)
+        return self.known_tokens - computed
+
+    @property
+    def used_blocks(self) -> int:
+        """Blocks in use."""
+        used = self.total_blocks - self.state.free
+        if self.phase != RUN or self.clock.now_s + SAME_MOMENT_S - self.state.now_s < self.run_under_way[2]:
+            return used
+        taken, cohort = self.done_steps()[1], self._cohort
+        return used + cohort.blocks_in(taken) - cohort.blocks_needed()
+
+    def done_steps(self) -> tuple[int, int]:
+        """Steps of the run under way that have ended, and that have begun."""
+        _, k, first_s, slope_s = self.run_under_way
+        passed_s = self.clock.now_s - self.state.now_s
+        done = steps_by(passed_s + SAME_MOMENT_S, k, first_s, slope_s)
+        least_s = max(passed_s - SAME_MOMENT_S, self.settled_s - self.state.now_s)
+        if done and done * first_s + slope_s * (done * (done - 1) // 2) >= least_s:
+            return done, done  # the pass of the next one is yet to come
+        return done, min(done + 1, k)
+
+    def planned_steps(self) -> int:
+        """Steps of the decodes that have begun since the last change."""
+        if self.phase == RUN:
+            return self.done_steps()[1]
+        return int(self.phase == STEP and self.n_decodes > 0)
+
+    @property
+    def waiting_blocks(self) -> int:
+        """Blocks that the first waiting request needs; 0 if none waits."""
+        state, post = self.state, self.post
+        if state.line.n:
+            return -(-first_waiting(state.line).known_tokens // state.block_tokens)
+        return -(-post.jobs[0][1].known_tokens // state.block_tokens) if post.jobs else 0

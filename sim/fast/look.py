@@ -1,0 +1,47 @@
+"""What can be said of a replica between two changes: steps that have ended, and who waits in which order."""
+
+from __future__ import annotations
+
+import math
+
+from .arrival import ArrivalLine, place_of
+from .fair_line import FairLine
+from .job import FastJob
+from .line import KeyedLine, Line
+
+__all__ = ["first_waiting", "in_order", "steps_by"]
+
+
+def steps_by(left_s: float, k: int, first_s: float, slope_s: float) -> int:
+    """Of ``k`` steps those that have ended after ``left_s``; step i (0, 1, ...) takes first + i slope."""
+    if left_s < first_s:
+        return 0
+    if slope_s > 0:
+        half = first_s - slope_s / 2
+        done = int((math.sqrt(half * half + 2 * slope_s * left_s) - half) / slope_s)
+    else:
+        done = int(left_s / first_s)
+    if done > k:
+        done = k
+    while done * first_s + slope_s * (done * (done - 1) // 2) > left_s:
+        done -= 1
+    while done < k and (done + 1) * first_s + slope_s * (done * (done + 1) // 2) <= left_s:
+        done += 1
+    return done
+
+
+def first_waiting(line: Line) -> FastJob:
+    """The first of `in_order`; there must be one."""
+    if isinstance(line, ArrivalLine):
+        return (line.first or line.rest)[0][2]
+    return in_order(line)[0] if isinstance(line, FairLine) else line.head()
+
+
+def in_order(line: Line) -> list[FastJob]:
+    """The jobs that wait, as they stand, or by arrival if their order is made anew at every pass."""
+    jobs = line.jobs()
+    if isinstance(line, KeyedLine):
+        return sorted(jobs, key=line.place)
+    if isinstance(line, ArrivalLine | FairLine):
+        return sorted(jobs, key=lambda job: (job.is_demoted, *place_of(job)))
+    return jobs
