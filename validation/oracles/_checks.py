@@ -63,6 +63,7 @@ CHECKS: dict[str, Check] = {
     ),
     "M/M/c": Check("recursion of Erlang's formula; M/M/1", "multi/test_erlang.py", ("M/M/c",)),
     "M/M/c/K": Check("flows; M/M/c for much room", "multi/test_erlang.py", ("M/M/c/K",)),
+    "M/G/c/c": Check("simulation; M/M/c/c", "multi/test_numbers.py"),
     "M/M/c/c": Check("recursion of Erlang's formula", "multi/test_erlang.py", ("M/M/c/K",)),
     "M/G/inf": Check("Poisson law of the number", "multi/test_erlang.py", ("M/M/inf",)),
     "M/D/c": Check("Spitzer's series; Fourier factors; simulation", "multi/test_mdc.py", ("M/D/c",)),
@@ -86,7 +87,9 @@ CHECKS: dict[str, Check] = {
         "absorbing chain; negative binomial", "multi/test_step_server.py", ("M/M(n)/1 token-step",)
     ),
     "M/M(n)/1/K": Check("absorbing chain; M/M/c/K", "multi/test_step_server.py", ("M/M(n)/1 token-step/K",)),
-    "closed M(n)/1": Check("closed network", "multi/test_step_server.py", ("closed M(n)/1 token-step",)),
+    "closed M(n)/1": Check(
+        "closed network; simulation", "multi/test_numbers.py", ("closed M(n)/1 token-step",)
+    ),
     "M/M[1,b]/1": Check("M/G[1,b]/1; M/M/1", "batch/test_mmb1.py", ("M/M^{[1,b]}/1",)),
     "M/D[1,inf]/1": Check(
         "published means; simulation; the chain for the means",
@@ -99,14 +102,14 @@ CHECKS: dict[str, Check] = {
     "M/G[a,b]/1": Check("simulation; roots", "batch/test_batch_queue.py"),
     "M/G[1,b]/1 longest member": Check("maxima of draws; harmonic means", "batch/test_service.py"),
     "M/M/1-PS": Check("chain of a tagged customer; simulation", "priority/test_sharing.py", ("M/M/1-PS",)),
-    "M/G/1-PS": Check("simulation; inversion; M/M/1-PS", "priority/test_sharing.py", ("M/G/1-PS",)),
-    "M/G/1-LPS": Check("first come first served, and sharing, in the limits", "priority/test_sharing.py"),
-    "M/M/1-DPS": Check("equal weights; priority in the limit", "priority/test_classes.py"),
+    "M/G/1-PS": Check("simulation; inversion; M/M/1-PS", "priority/test_shared_law.py", ("M/G/1-PS",)),
+    "M/G/1-LPS": Check("first come first served, and sharing, in the limits", "priority/test_shared_law.py"),
+    "M/M/1-DPS": Check("equal weights; sharing; the means of the equations", "priority/test_shared_law.py"),
     "M/G/1-SRPT": Check("simulation; average over quantiles", "priority/test_sizes.py", ("M/G/1-SRPT",)),
     "M/G/1-PSJF": Check("simulation; average over quantiles", "priority/test_sizes.py", ("M/G/1-PSJF",)),
     "M/G/1-SJF": Check("simulation; average over quantiles", "priority/test_sizes.py", ("M/G/1-SJF",)),
     "M/G/1-LAS": Check("simulation; M/M/1", "priority/test_sizes.py", ("M/G/1-LAS",)),
-    "M/G/1 predicted SJF": Check("SJF and first come first served in the limits", "priority/test_sizes.py"),
+    "M/G/1 predicted SJF": Check("classes of priority; SJF in the limit", "priority/test_class_laws.py"),
     "M/G/1-EDF": Check("first come first served for equal lead times; simulation", "priority/test_edf.py"),
     "M/G/1 priority nonpreemptive": Check(
         "simulation; M/G/1; conservation", "priority/test_classes.py", _classes("nonpreemptive")
@@ -115,7 +118,7 @@ CHECKS: dict[str, Check] = {
         "simulation; M/G/1; conservation", "priority/test_classes.py", _classes("preemptive-resume")
     ),
     "M/G/1 priority preemptive-repeat": Check(
-        "simulation; preemptive-resume for exponentials", "priority/test_classes.py"
+        "simulation; preemptive-resume for exponentials", "priority/test_class_laws.py"
     ),
     "open Jackson network": Check("tandem; flows", "network/test_open.py", ("open Jackson network",)),
     "closed network": Check(

@@ -7,9 +7,9 @@ from dataclasses import fields
 import numpy as np
 
 from qtheory.basics.errors import ConfigError
+from qtheory.numerics.numberlaw import NumberLaw
 from qtheory.queues.result import QueueResult, TimeLaw
 
-from ._numbers import NumberLaw
 from ._vocabulary import level_of
 
 __all__ = ["of_law", "quantity_of", "seconds"]

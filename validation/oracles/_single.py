@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from qtheory.laws import Constant, Erlang, Exponential, Hyperexponential, Law
+from qtheory.numerics.numberlaw import poisson_ppf
 from qtheory.queues.result import QueueResult
 from qtheory.queues.single import (
     MD1,
@@ -24,7 +25,6 @@ from qtheory.queues.single import (
 
 from ._dists import law_of
 from ._formulas import moments_of
-from ._numbers import poisson_ppf
 from ._quantities import quantity_of
 from ._vocabulary import level_of
 

@@ -75,6 +75,13 @@ class Launch:
         return np.array([self._until_start(y, np.arange(float(self.least))) for y in range(self.least)])
 
     @cached_property
+    def spent_s(self) -> Floats:
+        """Mean idle time with n present, from y on, shape (a, a)."""
+        found = np.array([[self._until_start(y, e) for e in np.eye(self.least)] for y in range(self.least)])
+        found[0, 0] += 1.0 / self.rate_rps
+        return found
+
+    @cached_property
     def at_once(self) -> Floats:
         """Mean number of arrivals to the idle server whose wait is zero, from y on, shape (a,)."""
         least = self.least - np.maximum(np.arange(self.least), 1)

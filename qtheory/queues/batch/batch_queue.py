@@ -17,6 +17,7 @@ from qtheory.queues.result import QueueResult
 from ._chain import solve_starts
 from ._launch import Launch
 from ._laws import batch_laws
+from ._number import number_pmf
 from ._starts import ServiceStarts
 from .service import BatchService
 
@@ -178,6 +179,7 @@ class BatchQueue:
             prob_empty=float(starts.ended[0]) / lam / starts.mean_cycle_s,
             wait=wait,
             response=response,
+            number_pmf=number_pmf(starts, launch),
             capacity_rps=self.capacity_rps,
             mean_batch_size=starts.mean_batch,
             mean_batch_seen=float(seen @ size),

@@ -101,12 +101,29 @@ class MMb1:
             prob_empty=idle,
             wait=ExponentialSum(weights=(busy,), rates_per_s=(mu * gone,)),
             response=exponential_after(prob_wait=busy, wait_rate=mu * gone, service_rate=mu),
+            number_pmf=lambda n: idle if n == 0 else self._present(n, fall, busy),
             capacity_rps=self.capacity_rps,
             mean_batch_size=mean_batch,
             mean_batch_seen=float(batch @ size**2) / mean_batch,
             prob_server_idle=idle,
             batch_pmf=lambda k: float(batch[k - 1]) if 1 <= k <= b else 0.0,
         )
+
+    def _present(self, n: int, fall: float, busy: float) -> float:
+        r"""P(n present), n >= 1.
+
+        Services start with one present or :math:`x\ge1`, with the chances :math:`1-r` and
+        :math:`(1-r)r^x`; each more has come before the end with :math:`a=\lambda/(\lambda+\mu)`. So it is
+        :math:`\frac{\mu}{\lambda}P(\text{busy})(1-r)\left(a^n+a\sum_xr^xa^{n-x}\right)`.
+        """
+        if n < 0:
+            return 0.0
+        lam, mu = self.rate_rps, self.service_rate_rps
+        come = -math.log1p(mu / lam)  # ln a
+        gap = -come - fall  # ln r / a
+        ratio = math.expm1(-n * gap) / math.expm1(-gap) if gap > 1e-300 else float(n)
+        many = math.exp(come - fall * n) * ratio
+        return busy * mu / lam * -math.expm1(-fall) * (math.exp(n * come) + many)
 
     def _fall(self) -> float:
         """-ln r from lam (exp(y) - 1) = mu (1 - exp(-b y))."""

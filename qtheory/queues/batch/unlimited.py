@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 from qtheory.numerics.markov import poisson_pmf, poisson_reach, stationary
 from qtheory.numerics.taillaw import TailLaw
 
+from ._number import unlimited_number_pmf
 from .batch_queue import BatchResult
 
 __all__ = ["UnlimitedBatchQueue"]
@@ -138,6 +140,7 @@ class UnlimitedBatchQueue:
             prob_empty=idle_frac,
             wait=sizes.wait_law(mean_wait_s) if known else None,
             response=sizes.response_law(mean_response_s) if known else None,
+            number_pmf=sizes.number_pmf() if known else None,
             capacity_rps=self.capacity_rps,
             mean_batch_size=first,
             mean_batch_seen=second / first,
@@ -209,6 +212,10 @@ class _Sizes:
     def mean(self) -> float:
         """E[B]."""
         return float(self._pmf @ np.arange(1, self.n + 1))
+
+    def number_pmf(self) -> Callable[[int], float]:
+        """P(n present) over time."""
+        return unlimited_number_pmf(self._pmf, self._service_s, self.rate, self.nobody)
 
     def wait_law(self, mean_s: float) -> TailLaw:
         """Who arrives in a service waits for the rest of it; who finds the server idle does not wait."""

@@ -32,6 +32,12 @@ MULTI: tuple[KendallModel, ...] = (
         example={**_LOST, "n_servers": 10},
     ),
     KendallModel(
+        name="M/G/c/c",
+        model="multi.MGcc",
+        takes=("rate_rps", "service", "n_servers"),
+        example={"rate_rps": 8.0, "service": "lognormal(mean=1, cv=1.5)", "n_servers": 10},
+    ),
+    KendallModel(
         name="M/G/inf",
         model="multi.MGInf",
         takes=("rate_rps", "service"),

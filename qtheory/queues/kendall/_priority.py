@@ -7,9 +7,8 @@ from .model import KendallModel
 __all__ = ["PRIORITY"]
 
 _SHARED = "all who are present are served at once, so nobody waits: ask for the response"
-_SIZES = "it depends on the whole law of the size and no route to it is built; M/M/1-PS has one"
 _SPLIT = "a service can be interrupted, so a wait before service is not the time lost: ask for the response"
-_MEANS = "the model gives the mean response alone"
+_MEANS = "laws are known for exponential services alone; for others the mean is an approximation"
 _BY_SIZE = "the number has no law in closed form under this rule; its mean follows from Little's law"
 _LATE = "the profile of lead times tells lateness alone: late_start_frac and late_end_frac"
 _ONE = {"rate_rps": 0.8, "service": "exponential(mean=1)"}
@@ -27,7 +26,7 @@ PRIORITY: tuple[KendallModel, ...] = (
         name="M/G/1-PS",
         model="priority.ProcessorSharing",
         takes=("rate_rps", "service"),
-        lacks={"wait": _SHARED, "response law": _SIZES},
+        lacks={"wait": _SHARED},
         example=_ONE,
     ),
     KendallModel(
@@ -43,7 +42,7 @@ PRIORITY: tuple[KendallModel, ...] = (
         model="priority.DiscriminatoryPS",
         takes=("rate_rps", "service_rate_rps", "weight"),
         each=("rate_rps", "service_rate_rps"),
-        lacks={"wait": _SHARED, "law": _MEANS},
+        lacks={"wait": _SHARED},
         example={"rate_rps": [0.3, 0.4], "service_rate_rps": [1.0, 2.0], "weight": [2.0, 1.0]},
     ),
     KendallModel(
@@ -82,7 +81,7 @@ PRIORITY: tuple[KendallModel, ...] = (
         takes=("rate_rps", "services_s", "predicted_s"),
         may=("weight",),
         fields={"service_s": "services_s"},
-        lacks={"law": _MEANS},
+        lacks={"number law": _BY_SIZE},
         example={"rate_rps": 0.5, "services_s": [0.5, 1.0, 3.0], "predicted_s": [1.0, 1.0, 2.0]},
     ),
     KendallModel(

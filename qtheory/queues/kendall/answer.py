@@ -12,12 +12,12 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 
 from ._convert import with_name
-from ._number import number_percentiles
 from .front import NamedQueue
 from .model import QueueModel
-from .quantity import PART, PERCENTILE, TAIL, bare, percentile_name, variance_name
+from .quantity import NUMBER, PART, PERCENTILE, TAIL, bare, percentile_name, variance_name
 
 if TYPE_CHECKING:
+    from qtheory.numerics.numberlaw import NumberLaw
     from qtheory.queues.result import QueueResult, TimeLaw
 
 __all__ = ["NotGivenError", "QueueAnswer", "answer"]
@@ -31,6 +31,9 @@ _ALWAYS = (
     "prob_wait",
     "prob_empty",
 )
+
+
+_MOST_COUNTED = 4096  # probabilities of the number asked for one by one
 
 
 class NotGivenError(ConfigError):
@@ -79,6 +82,16 @@ class QueueAnswer:
         return found
 
     @cached_property
+    def number_laws(self) -> dict[str, NumberLaw]:
+        """Laws of the number present, of all or of each class under names as ``number_class1``."""
+        from qtheory.numerics.numberlaw import NumberLaw  # slow to import, so only here
+
+        found = {} if self.result.number_pmf is None else {"number": self.result.number_pmf}
+        for k, pmf in enumerate(getattr(self.result, "number_pmf_by_class", None) or (), 1):
+            found[f"number_class{k}"] = pmf
+        return {what: NumberLaw(pmf, most=_MOST_COUNTED) for what, pmf in found.items()}
+
+    @cached_property
     def numbers(self) -> dict[str, float | None]:
         """Plain numbers of the result by name; None where the model has none."""
         found: dict[str, float | None] = {}
@@ -89,8 +102,11 @@ class QueueAnswer:
             if value is None or isinstance(value, int | float) or hasattr(value, "__float__"):
                 found[item.name] = None if value is None else float(value)
             head, by, part = item.name.partition("_by_")
-            if by and isinstance(value, tuple) and all(isinstance(one, int | float) for one in value):
-                found |= {f"{head}_{part}{k}": float(one) for k, one in enumerate(value, 1)}
+            if by and isinstance(value, tuple) and all(isinstance(one, int | float | None) for one in value):
+                found |= {
+                    f"{head}_{part}{k}": math.inf if one is None else float(one)
+                    for k, one in enumerate(value, 1)
+                }
         return {name: value for name, value in found.items() if value is not None or name in _ALWAYS}
 
     def value(self, name: str) -> float:
@@ -122,6 +138,8 @@ class QueueAnswer:
     def _plain(self, name: str, plain: str) -> float:
         for spelled in (plain, f"{plain}_s", f"{plain}_frac", f"{plain}_rps"):
             found = self.numbers.get(spelled)
+            if found is None and spelled == "prob_empty" and self.result.number_pmf is not None:
+                found = self.result.number_pmf(0)  # dear for some models, so only when asked for
             if found is not None:
                 if not math.isfinite(found):
                     raise NotGivenError(name, self.asked.title, "it is infinite")
@@ -146,10 +164,10 @@ class QueueAnswer:
     def _percentile(self, name: str, level: float, what: str) -> float:
         if not 0 < level < 100:
             raise ConfigError(f"{name}: a percentile lies between 0 and 100")
-        if what == "number":
-            if self.result.number_pmf is None:
-                raise self._missing(name, what, "law")
-            return number_percentiles(self.result, [level / 100])[0]
+        if what in self.number_laws:
+            return float(self.number_laws[what].ppf(level / 100))
+        if NUMBER.fullmatch(what):
+            raise self._missing(name, what, "law")
         return float(self._law(name, what).ppf(level / 100))
 
     def _tail(self, name: str, what: str, text: str) -> float:
@@ -171,6 +189,8 @@ class QueueAnswer:
             found = number
         elif any(_computes(self.result, f"var_{what}{unit}") for unit in ("_s2", "")):
             raise NotGivenError(name, self.asked.title, "it is infinite, as a moment that it needs is")
+        elif what in self.number_laws and (mean := self.numbers.get(f"mean_{what}")) is not None:
+            found = self.number_laws[what].var(mean)
         elif what in ("wait", "response", "number") or PART.fullmatch(what):
             raise self._missing(name, what, "law")
         else:
@@ -186,7 +206,7 @@ class QueueAnswer:
         for key in (name, f"{what} {aspect}", what, aspect, part_of):
             if key in lacks:
                 return NotGivenError(name, title, lacks[key])
-        if f"{what}_class1" in self.laws and aspect == "law":
+        if aspect == "law" and f"{what}_class1" in {**self.laws, **self.number_laws}:
             return NotGivenError(
                 name, title, "each class has its own: see names that end in _class1 and so on"
             )
@@ -223,9 +243,10 @@ class QueueAnswer:
             if variance_name(what) not in self.numbers:
                 yield variance_name(what)
             yield from (percentile_name(level, what) for level in percentiles)
-        if "var_number" not in self.numbers:
-            yield "var_number"
-        yield from (percentile_name(level, "number") for level in percentiles)
+        for what in dict.fromkeys(("number", *self.number_laws)):
+            if variance_name(what) not in self.numbers:
+                yield variance_name(what)
+            yield from (percentile_name(level, what) for level in percentiles)
 
 
 def _computes(result: QueueResult, name: str) -> bool:

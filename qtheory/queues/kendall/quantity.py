@@ -5,10 +5,20 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-__all__ = ["PART", "PERCENTILE", "TAIL", "bare", "percentile_head", "percentile_name", "variance_name"]
+__all__ = [
+    "NUMBER",
+    "PART",
+    "PERCENTILE",
+    "TAIL",
+    "bare",
+    "percentile_head",
+    "percentile_name",
+    "variance_name",
+]
 
 PERCENTILE = re.compile(r"p(?P<level>\d+(?:\.\d+)?)_(?P<what>\w+)")
 TAIL = re.compile(r"tail_(?P<what>\w+?)\((?P<time>[^()]*)\)(?P<rest>\w*)")
+NUMBER = re.compile(r"number(_class\d+)?")
 PART = re.compile(r"(?P<name>\w+)_(?P<part>class|station)(?P<which>\d+)")
 
 
@@ -43,7 +53,7 @@ def percentile_name(level: float, what: str) -> str:
     >>> percentile_name(99, "wait"), percentile_name(99.9, "number")
     ('p99_wait_s', 'p99.9_number')
     """
-    return f"{percentile_head(level)}_{_with_unit(what, '' if what == 'number' else '_s')}"
+    return f"{percentile_head(level)}_{_with_unit(what, '' if NUMBER.fullmatch(what) else '_s')}"
 
 
 def variance_name(what: str) -> str:
@@ -59,7 +69,7 @@ def variance_name(what: str) -> str:
     >>> variance_name("wait"), variance_name("wait_class1"), variance_name("number")
     ('var_wait_s2', 'var_wait_s2_class1', 'var_number')
     """
-    return f"var_{_with_unit(what, '' if what == 'number' else '_s2')}"
+    return f"var_{_with_unit(what, '' if NUMBER.fullmatch(what) else '_s2')}"
 
 
 def _with_unit(what: str, unit: str) -> str:

@@ -9,6 +9,7 @@ from .ggc import GGc
 from .gmc import GMc, GMcResult
 from .map_ph_c import MapPhC, MapPhResult
 from .mdc import EkDc, MDc
+from .mgcc import MGcc
 from .mginf import LawTime, MGInf, MGInfResult
 from .mmc import MMc
 from .mmc_g import MMcG
@@ -36,6 +37,7 @@ __all__ = [
     "MDc",
     "MGInf",
     "MGInfResult",
+    "MGcc",
     "MMc",
     "MMcG",
     "MMcK",

@@ -44,11 +44,20 @@ class PanelDensity:
     def _half(self) -> Floats:
         return np.asarray(0.5 * np.diff(self.edges), dtype=float)
 
+    @property
+    def masses(self) -> Floats:
+        """Integral over each panel, (m,)."""
+        return np.asarray((self.values @ _WEIGHTS) * self._half, dtype=float)
+
+    @cached_property
+    def coefficients(self) -> Floats:
+        """Legendre series of the density in each panel, (m, 20)."""
+        return np.asarray(self.values @ _FIT.T, dtype=float)
+
     @cached_property
     def _after(self) -> Floats:
         """Integral from each edge on, (m + 1,)."""
-        mass = (self.values @ _WEIGHTS) * self._half
-        return np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+        return np.append(np.cumsum(self.masses[::-1])[::-1], 0.0)
 
     def integral(self, weight: Callable[[Floats], Floats] | None = None) -> float:
         """Integral of the density, or of its product with a function of the point."""

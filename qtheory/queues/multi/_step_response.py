@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_banded
 
-__all__ = ["StepResponse", "second_moment"]
+from qtheory.numerics.timelaw import TransformLaw
+
+__all__ = ["InvertedTail", "StepResponse", "second_moment"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -36,6 +38,7 @@ class StepResponse:
     prob_wait: float
     room: int | None  # places to wait in; None: any number
     queue: Floats  # (room,) P(an arrival takes place k of the queue), k = 1..room
+    come: Floats | None = None  # (limit + room,) lambda_n, n = 1, 2, ..., where it is not the same for all n
 
     @property
     def limit(self) -> int:
@@ -50,19 +53,24 @@ class StepResponse:
         pieces = [self._finite(part) if self.room is not None else self._infinite(part) for part in parts]
         return np.concatenate(pieces).reshape(np.shape(s))
 
+    def _arrivals(self, n: int) -> Floats:
+        """lambda_n, n = 1..n."""
+        return np.full(n, self.rate_rps) if self.come is None else self.come[:n]
+
     def _solve(self, s: Complexes, leave: Floats, running: Floats, ratio: Complexes | None) -> Complexes:
         """y_n for n = 1..len(leave), shape (n, s): one banded system for all s."""
-        n, lam = len(leave), self.rate_rps
+        n = len(leave)
+        lam = self._arrivals(n)
         others = (running - 1.0) * leave
         main = s[:, None] + lam + others + leave  # (s, n)
         right = np.ones((len(s), n), dtype=np.complex128)
         if ratio is None:
-            main[:, -1] -= lam  # full: nobody comes
+            main[:, -1] -= lam[-1]  # full: nobody comes
         else:
-            main[:, -1] -= lam * ratio
-            right[:, -1] += lam * (1.0 - ratio) / (s + leave[-1])
+            main[:, -1] -= lam[-1] * ratio
+            right[:, -1] += lam[-1] * (1.0 - ratio) / (s + leave[-1])
         bands = np.zeros((3, len(s), n), dtype=np.complex128)
-        bands[0, :, 1:] = -lam
+        bands[0, :, 1:] = -lam[:-1]
         bands[1] = main
         bands[2, :, :-1] = -others[1:]
         solved = solve_banded((1, 1), bands.reshape(3, -1), right.ravel(), check_finite=False)
@@ -106,7 +114,7 @@ class StepResponse:
         Y(k, m) for place k with m behind needs Y(k - 1, m) and Y(k, m + 1): both have m - k one higher, so
         all (k, m) with one m - k are computed together.
         """
-        room, lam = len(self.queue), self.rate_rps
+        room, come = len(self.queue), self._arrivals(self.limit + len(self.queue))
         served = self.limit * float(self.leave[-1])
         table = np.zeros((room + 1, len(s)), dtype=np.complex128)  # by k, for the current m - k
         total = np.zeros(len(s), dtype=np.complex128)
@@ -115,6 +123,7 @@ class StepResponse:
             k = np.arange(low, high + 1)
             m = k + lead
             full = (k + m == room)[:, None]
+            lam = come[self.limit + k + m - 1][:, None]
             ahead = table[low - 1 : high]
             behind = np.where(full, 0.0, table[low : high + 1])
             rest = s + served + np.where(full, 0.0, lam)
@@ -133,3 +142,16 @@ def second_moment(response: StepResponse, slowest: float) -> float:
     for level in range(1, _LEVELS):
         slope = (4.0**level * slope[1:] - slope[:-1]) / (4.0**level - 1.0)
     return float(2.0 * slope[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvertedTail(TransformLaw):
+    """A response by inversion; its variance when asked for."""
+
+    found: StepResponse
+    slowest: float
+
+    @property
+    def var_s2(self) -> float:
+        """Variance, seconds squared."""
+        return second_moment(self.found, self.slowest) - self.mean_s**2

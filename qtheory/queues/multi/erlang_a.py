@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +13,13 @@ from scipy.special import betainc
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConvergenceError
+from qtheory.laws import Exponential
 from qtheory.numerics.markov import birth_death
 from qtheory.numerics.taillaw import TailLaw
 from qtheory.queues.result import QueueResult, TimeLaw
 
 from ._common import check_little
+from ._offered import second_of_response
 
 __all__ = ["AbandonmentResult", "ErlangA"]
 
@@ -144,11 +148,37 @@ class ErlangA:
             prob_wait=float(found.sum()),
             prob_empty=float(pmf[0]),
             wait=wait,
+            response=self._response(wait, wait_served, served / lam),
             number_pmf=lambda k: float(pmf[k]) if 0 <= k < len(pmf) else 0.0,
             prob_abandon=queue / self.mean_patience_s / lam,
             throughput_rps=served,
             mean_wait_served_s=wait_served.mean_s,
             wait_served=wait_served,
+        )
+
+    def _response(self, wait: TailLaw, late: TailLaw, served_frac: float) -> TailLaw:
+        """Law of the time from arrival to leaving, served or not, by the density of the offered wait."""
+        mean_s = wait.mean_s + served_frac / self.service_rate_rps
+        square = second_of_response(
+            wait.var_s2 + wait.mean_s**2, served_frac, late.mean_s, self.service_rate_rps
+        )
+
+        @cache
+        def general() -> TimeLaw:
+            from .mmc_g import MMcG  # it takes the result from this module
+
+            patience = Exponential(mean=self.mean_patience_s)
+            found = MMcG(
+                rate_rps=self.rate_rps,
+                service_rate_rps=self.service_rate_rps,
+                n_servers=self.n_servers,
+                patience=patience,
+            ).solve()
+            check_little(1.0, mean_s, found.mean_response_s or 0.0, rtol=1e-7)
+            return cast(TimeLaw, found.response)
+
+        return TailLaw(
+            tail=lambda t: general().sf(t), mean_s=mean_s, variance_s2=square - mean_s**2, scale_s=mean_s
         )
 
     def _laws(self, found: Floats, served_frac: float) -> tuple[TailLaw, TailLaw]:

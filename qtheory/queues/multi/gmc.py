@@ -12,6 +12,7 @@ from qtheory.queues.single._renewal import RenewalArrivals
 from qtheory.queues.single.excess import require_law
 
 from ._common import exponential_wait, require_stable
+from ._found import FoundInService
 
 __all__ = ["GMc", "GMcResult"]
 
@@ -47,6 +48,7 @@ class GMc:
               \,\frac1{\varphi_j}\,\frac{c(1-\varphi_j)-j}{c(1-\sigma)-j}
 
     [1]_: a sum of positive terms, for any law and many servers. The variance of the interval may be infinite.
+    The law of the number, with P(empty) as ``number_pmf(0)``, is computed when it is asked for.
 
     Parameters
     ----------
@@ -94,6 +96,10 @@ class GMc:
         rate = arrivals.wait_rate_per_s()
         prob_wait = arrivals.prob_wait(rate)
         mean_wait_s = prob_wait / rate
+        sigma = float(self.interval.lst(rate))
+        found = FoundInService(
+            interval=self.interval, service_rate_rps=mu, n_servers=c, prob_wait=prob_wait, sigma=sigma
+        )
         return GMcResult(
             exactness="exact",
             route="root of the arrival transform, sum over its values at multiples of the service rate",
@@ -105,5 +111,6 @@ class GMc:
             prob_wait=prob_wait,
             wait=exponential_wait(prob_wait, rate),
             response=exponential_after(prob_wait=prob_wait, wait_rate=rate, service_rate=mu),
-            sigma=float(self.interval.lst(rate)),
+            number_pmf=found.present,
+            sigma=sigma,
         )

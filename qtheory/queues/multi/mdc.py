@@ -95,7 +95,8 @@ class EkDc:
 
     With equal service times it does not matter who serves whom, as long as the order is kept: the servers may
     take turns. So each of kc servers of M/D/kc with k times the rate sees the same arrivals as one of the c
-    servers here, and the waits have the same law [1]_.
+    servers here, and the waits have the same law [1]_. Those present here are each k-th of those
+    present there, counted from any of the k with the same chance.
 
     Parameters
     ----------
@@ -152,9 +153,19 @@ class EkDc:
             mean_number=self.rate_rps * wait.mean_s + load,
             mean_queue=self.rate_rps * wait.mean_s,
             prob_wait=float(wait.sf(0.0)),
+            prob_empty=self._number(queue, 0),
             wait=wait,
             response=_later(wait, self.service_s),
+            number_pmf=lambda n: self._number(queue, n),
         )
+
+    def _number(self, queue: QueueLaw, n: int) -> float:
+        """P(n present): of those present in M/D/kc, in order of arrival, each k-th counts."""
+        if n < 0:
+            return 0.0
+        k, load = self.k, self.k * self.rate_rps * self.service_s
+        near = range(max((n - 1) * k + 1, 0), (n + 1) * k)
+        return sum((1.0 - abs(m - n * k) / k) * _number(queue, load, m) for m in near)
 
 
 def _wait(queue: QueueLaw, rate: float, service_s: float, n_servers: int) -> TailLaw:

@@ -15,6 +15,7 @@ from qtheory.numerics.taillaw import TailLaw
 
 from ._common import check_little
 from ._density import PanelDensity, panels, running
+from ._offered import ServedLater, number_pmf, second_of_response
 from .erlang import erlang_b
 from .erlang_a import AbandonmentResult
 
@@ -94,6 +95,7 @@ class MMcG:
         mean_busy = c * all_busy + idle_frac * self._mean_below()
         check_little(lam * served_frac, 1.0 / mu, mean_busy, rtol=1e-7)
         wait, wait_served = self._laws(offered, all_busy, served_frac)
+        number = number_pmf((lam, mu), c, idle_frac * last, offered, self._patient(panels(edges)[0]))
         return AbandonmentResult(
             exactness="exact",
             route="density of the offered wait",
@@ -103,7 +105,10 @@ class MMcG:
             mean_number=lam * wait.mean_s + mean_busy,
             mean_queue=lam * wait.mean_s,
             prob_wait=all_busy,
+            prob_empty=number(0),
             wait=wait,
+            response=self._response(offered, wait, wait_served, served_frac),
+            number_pmf=number,
             prob_abandon=offered.integral(lambda x: 1.0 - stays(x)),
             throughput_rps=lam * served_frac,
             mean_wait_served_s=wait_served.mean_s,
@@ -151,6 +156,21 @@ class MMcG:
         fine = [x + np.append(steps, -steps) for x in starts[:_FINE_CUTS]]
         edges = np.unique(np.concatenate([np.linspace(0.0, end, _PANELS // 2 + 1), starts, *fine]))
         return edges[(edges >= 0) & (edges <= end)]
+
+    def _response(self, offered: PanelDensity, wait: TailLaw, served: TailLaw, served_frac: float) -> TailLaw:
+        """Law of the time from arrival to leaving, served or not."""
+        mu, at_once = self.service_rate_rps, 1.0 - offered.integral()
+        stays = self._patient(panels(offered.edges)[0])
+        starts = PanelDensity(edges=offered.edges, values=offered.values * stays)
+        in_service = ServedLater(starts=starts, service_rate_rps=mu)
+
+        def tail(t: Floats) -> Floats:
+            with np.errstate(under="ignore"):
+                return np.asarray(wait.sf(t) + in_service(t) + at_once * np.exp(-mu * t), dtype=float)
+
+        mean_s = wait.mean_s + served_frac / mu
+        square = second_of_response(wait.var_s2 + wait.mean_s**2, served_frac, served.mean_s, mu)
+        return TailLaw(tail=tail, mean_s=mean_s, variance_s2=square - mean_s**2, scale_s=mean_s)
 
     def _laws(self, offered: PanelDensity, all_busy: float, served_frac: float) -> tuple[TailLaw, TailLaw]:
         """The wait of all, and of those who are served."""

@@ -14,11 +14,11 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 from qtheory.numerics.clock import NO_TIME
 from qtheory.numerics.markov import birth_death
-from qtheory.numerics.timelaw import ExponentialSum, TransformLaw
+from qtheory.numerics.timelaw import ExponentialSum
 from qtheory.queues.result import TimeLaw
 
 from ._common import places_law
-from ._step_response import StepResponse, second_moment
+from ._step_response import InvertedTail, StepResponse
 from ._step_result import StepServerResult, without_limit
 
 __all__ = ["StepServer", "StepServerResult"]
@@ -28,6 +28,7 @@ Complexes = NDArray[np.complex128]
 
 _NOTHING = 1e-18
 _MOST_STATES = 200_000
+_MOST_ROOM = 2000  # places to wait in up to which the law of the response is given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +38,8 @@ class StepServer:
     The work of a customer is exponential with mean ``mean_steps`` units, so of n in the batch one leaves at
     the total rate :math:`n/(m\,\tau(n))`. Up to ``max_running`` run, the others wait in order of arrival.
     The chain is continuous in time (steps are not resolved) [1]_. Without a limit the number present is
-    negative binomial; with so many present that their states cannot be listed, the law of the response is
-    None.
+    negative binomial; with so many present that their states cannot be listed, or with more than 2,000
+    places to wait in, the law of the response is None.
 
     Parameters
     ----------
@@ -191,7 +192,9 @@ class StepServer:
             var_number=square - mean**2,
         )
 
-    def _laws(self, pmf: Floats, beyond: float, top: int, mean_s: float) -> tuple[float, TimeLaw, TimeLaw]:
+    def _laws(
+        self, pmf: Floats, beyond: float, top: int, mean_s: float
+    ) -> tuple[float, TimeLaw, TimeLaw | None]:
         """P(wait) and the two laws, of those who are accepted."""
         lam, leave = self.rate_rps, self._leave
         served = top * float(leave[-1])
@@ -210,6 +213,8 @@ class StepServer:
             place = accepted[top:]  # place k of the queue, k = 1, 2, ...
             prob_wait = float(place.sum())
             wait = places_law(place, served)
+            if len(place) > _MOST_ROOM:
+                return prob_wait, wait, None
             slowest = min(1.0 / mean_s, served / (1 + len(place)))
             found = StepResponse(
                 rate_rps=lam,
@@ -219,21 +224,8 @@ class StepServer:
                 room=len(place),
                 queue=place,
             )
-        response = _InvertedTail(tail_lst=found.tail_lst, mean_s=mean_s, found=found, slowest=slowest)
+        response = InvertedTail(tail_lst=found.tail_lst, mean_s=mean_s, found=found, slowest=slowest)
         return prob_wait, wait, response
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _InvertedTail(TransformLaw):
-    """A response by inversion; its variance when asked for."""
-
-    found: StepResponse
-    slowest: float
-
-    @property
-    def var_s2(self) -> float:
-        """Variance, seconds squared."""
-        return second_moment(self.found, self.slowest) - self.mean_s**2
 
 
 def _probability(pmf: Floats, ratio: float, n: int) -> float:

@@ -146,7 +146,11 @@ def _scaled(log_weight: Floats) -> Floats:
 
 
 def _convolved(a: Floats, b: Floats) -> Floats:
-    found = np.convolve(a, b)[: len(a)]
+    found = np.zeros(len(a))
+    one, other = np.flatnonzero(a), np.flatnonzero(b)  # most weights of a station that is not full are 0
+    start = one[0] + other[0]
+    part = np.convolve(a[one[0] : one[-1] + 1], b[other[0] : other[-1] + 1])[: len(a) - start]
+    found[start : start + len(part)] = part
     return np.asarray(found / found.max(), dtype=float)
 
 

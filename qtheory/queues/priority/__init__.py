@@ -10,11 +10,12 @@ from .las import LAS
 from .limited_ps import LimitedProcessorSharing
 from .mm1_ps import MM1PS, MM1PSResult
 from .nonpreemptive import NonpreemptivePriority
+from .predicted_sjf import PredictedSJF
 from .preemptive_repeat import PreemptiveRepeatPriority
 from .preemptive_resume import PreemptiveResumePriority
 from .processor_sharing import ProcessorSharing, ProcessorSharingResult
 from .psjf import PSJF
-from .sjf import SJF, PredictedSJF
+from .sjf import SJF
 from .srpt import SRPT
 
 __all__ = [

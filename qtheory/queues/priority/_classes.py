@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,11 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, UnstableError
 from qtheory.laws.law import Law
 from qtheory.numerics.fixed_point import fixed_point
+from qtheory.numerics.inversion import Transform, pmf_of_pgf
 from qtheory.queues.result import QueueResult, TimeLaw
 from qtheory.queues.single.excess import Excess, require_law
 
-__all__ = ["CAUSE", "Classes", "PriorityResult"]
+__all__ = ["CAUSE", "Classes", "PriorityResult", "with_numbers"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -33,12 +34,51 @@ class PriorityResult(QueueResult):
         Most urgent class first, seconds. The wait ends when service first starts.
     wait_by_class, response_by_class : tuple of TimeLaw or None
         Their laws.
+    mean_number_by_class, var_number_by_class : tuple of float or None
+        Mean and variance of the number present of each class, over time; an infinite variance is None.
+    number_pmf_by_class : tuple of callable (int) -> float, or None
+        P(n customers of the class present).
     """
 
     mean_wait_s_by_class: tuple[float, ...]
     mean_response_s_by_class: tuple[float, ...]
     wait_by_class: tuple[TimeLaw, ...] | None = None
     response_by_class: tuple[TimeLaw, ...] | None = None
+    mean_number_by_class: tuple[float, ...] | None = None
+    var_number_by_class: tuple[float | None, ...] | None = None
+    number_pmf_by_class: tuple[Callable[[int], float], ...] | None = None
+
+
+def with_numbers(
+    answer: PriorityResult, classes: Classes, response_lst: Callable[[int, Complexes], Complexes]
+) -> PriorityResult:
+    r"""The answer with the numbers present of each class, by the distributional law of Little.
+
+    Those of class k leave in the order in which they came and do not notice whom of their class they leave
+    behind; so the number present has the generating function :math:`T_k^*(\lambda_k(1-z))` [1]_.
+
+    References
+    ----------
+    .. [1] Keilson, Servi (1988), "A distributional form of Little's law", Oper. Res. Letters 7, 223-227.
+    """
+
+    def pgf(k: int, rate: float) -> Transform:
+        return lambda z: response_lst(k, np.asarray(rate * (1 - z), dtype=np.complex128))
+
+    means: list[float] = []
+    variances: list[float | None] = []
+    for rate, law in zip(classes.rate_rps, answer.response_by_class or (), strict=True):
+        means.append(rate * law.mean_s)
+        try:
+            variances.append(rate * law.mean_s + rate**2 * law.var_s2)
+        except ConfigError:
+            variances.append(None)
+    return replace(
+        answer,
+        mean_number_by_class=tuple(means),
+        var_number_by_class=tuple(variances),
+        number_pmf_by_class=tuple(pmf_of_pgf(pgf(k, rate)) for k, rate in enumerate(classes.rate_rps)),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from qtheory.basics.errors import ConvergenceError
 from qtheory.laws.law import Law
 from qtheory.queues.single._common import all_atoms_of
 
-__all__ = ["Ladder", "Rule", "dense_ladder", "ladder_of"]
+__all__ = ["Ladder", "Rule", "dense_ladder", "ladder_of", "stretched"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -67,7 +67,7 @@ def ladder_of(rate_rps: float, law: Law, rule: Rule, top_s: float) -> Ladder:
     return _Atoms(rate_rps=rate_rps, rule=rule, sizes=sizes, weight=weight, atoms=atoms)
 
 
-def _stretched(
+def stretched(
     s: Complexes, start: Complexes, ahead: Callable[[Complexes], tuple[Complexes, Complexes]]
 ) -> tuple[Complexes, Complexes, Complexes]:
     """The root of sigma - a(sigma) = s by Newton's method, with a and its derivative there."""
@@ -177,7 +177,7 @@ class _Smooth:
                 value, slope = value + (1 - panel.level) * (1 - cut), slope + (1 - panel.level) * x * cut
             return np.asarray(lam * value), np.asarray(lam * slope)
 
-        return _stretched(s[:, None], np.broadcast_to(start, (s.size, x.size)), ahead)
+        return stretched(s[:, None], np.broadcast_to(start, (s.size, x.size)), ahead)
 
     def _above(self, i: int) -> tuple[Floats, Floats]:
         """Sizes above panel i and their probabilities."""
@@ -263,7 +263,7 @@ class _Atoms:
         rows, alone = [], []
         for x in self.sizes.tolist():
             strictly, weakly = np.searchsorted(y, x, side="left"), np.searchsorted(y, x, side="right")
-            sigma = _stretched(s, sigma, partial(self._ahead, n=int(strictly), x=x))[0]
+            sigma = stretched(s, sigma, partial(self._ahead, n=int(strictly), x=x))[0]
             lived, quiet = lived + (x - last_x) * sigma, quiet + (x - last_x) * lam * mass[:strictly].sum()
             found, idle = self._found(sigma, int(weakly), x)
             own = {"srpt": lived, "sjf": s * x}.get(self.rule, sigma * x)

@@ -15,7 +15,7 @@ from qtheory.queues.result import TimeLaw
 from qtheory.queues.single._common import all_atoms_of
 from qtheory.queues.single.excess import Excess
 
-from ._classes import CAUSE, Classes, PriorityResult
+from ._classes import CAUSE, Classes, PriorityResult, with_numbers
 from ._kinks import KnownTail, OneFound
 
 __all__ = ["NonpreemptivePriority"]
@@ -78,7 +78,7 @@ class NonpreemptivePriority:
         mean_responses = tuple(law.mean_s for law in responses)
         mean_wait_s = sum(r * w for r, w in zip(classes.rate_rps, mean_waits, strict=True)) / total
         mean_response_s = sum(r * w for r, w in zip(classes.rate_rps, mean_responses, strict=True)) / total
-        return PriorityResult(
+        answer = PriorityResult(
             exactness="exact",
             route="Cobham's formula; laws by transform inversion",
             utilization_frac=rho,
@@ -92,6 +92,9 @@ class NonpreemptivePriority:
             mean_response_s_by_class=mean_responses,
             wait_by_class=tuple(waits),
             response_by_class=tuple(responses),
+        )
+        return with_numbers(
+            answer, classes, lambda k, s: (1 - s * _whole_tail(classes, k, s)) * classes.service[k].lst(s)
         )
 
 

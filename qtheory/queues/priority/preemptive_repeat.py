@@ -15,7 +15,8 @@ from qtheory.laws.law import Law
 from qtheory.queues.single._common import all_atoms_of
 from qtheory.queues.single.excess import tail_quadrature
 
-from ._classes import Classes, PriorityResult
+from ._classes import Classes, PriorityResult, with_numbers
+from ._repeat import RepeatedClass
 
 __all__ = ["PreemptiveRepeatPriority"]
 
@@ -31,7 +32,7 @@ class _Interruption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptiveRepeatPriority:
-    r"""Exact mean response in M/G/1 with classes of priority where an interrupted service starts anew.
+    r"""Exact M/G/1 with classes of priority where an interrupted service starts anew.
 
     With interruptions at rate :math:`\Lambda` of mean :math:`E[B]` (busy periods of the more urgent classes)
     the time from first start to end has the mean :math:`(1/\Lambda+E[B])(1/S^*(\Lambda)-1)` if each attempt
@@ -79,10 +80,38 @@ class PreemptiveRepeatPriority:
         checks.one_of("repeat", self.repeat, ["different", "identical"])
 
     def solve(self) -> PriorityResult:
-        """Means, class by class."""
+        """The steady state, class by class."""
         classes = Classes.checked(self.rate_rps, self.service)
+        chain, waits, busy = self._chain(classes)
+        responses = [wait + one.mean_completion_s for wait, one in zip(waits, chain, strict=True)]
+        laws = [
+            one.laws((w, r), has_variance=self._has_third(classes, k))
+            for k, (one, w, r) in enumerate(zip(chain, waits, responses, strict=True))
+        ]
+        share = np.array(classes.rate_rps) / sum(classes.rate_rps)
+        mean_response_s = float(share @ responses)
+        answer = PriorityResult(
+            exactness="exact",
+            route=f"completion times under repeat-{self.repeat}, then M/G/1 with interruptions; laws by "
+            "transform inversion",
+            utilization_frac=busy,
+            mean_wait_s=float(share @ waits),
+            mean_response_s=mean_response_s,
+            mean_number=sum(classes.rate_rps) * mean_response_s,
+            prob_wait=float(share @ [1 - one.idle for one in chain]),
+            prob_empty=1 - busy,
+            mean_wait_s_by_class=tuple(waits),
+            mean_response_s_by_class=tuple(responses),
+            wait_by_class=tuple(wait for wait, _ in laws),
+            response_by_class=tuple(response for _, response in laws),
+        )
+        return with_numbers(answer, classes, lambda k, s: chain[k].response(s))
+
+    def _chain(self, classes: Classes) -> tuple[list[RepeatedClass], list[float], float]:
+        """The classes one above the other, their mean waits, and the busy share of the server."""
         above = _Interruption(rate_rps=0.0, mean_s=0.0, second_s2=0.0)
-        waits, responses, busy = [], [], 0.0
+        waits: list[float] = []
+        chain: list[RepeatedClass] = []
         for k, (rate, law) in enumerate(zip(classes.rate_rps, classes.service, strict=True), start=1):
             mean, second = self._completion(law, above, k)
             load = rate * mean
@@ -93,24 +122,32 @@ class PreemptiveRepeatPriority:
                 )
             away = above.rate_rps * above.mean_s
             residual = away / (1 + away) * above.second_s2 / (2 * above.mean_s) if away else 0.0
-            wait = rate * second / (2 * (1 - load)) + residual
-            waits.append(wait)
-            responses.append(wait + mean)
+            waits.append(rate * second / (2 * (1 - load)) + residual)
+            one = RepeatedClass(
+                rate_rps=rate,
+                law=law,
+                mean_completion_s=mean,
+                completion_second_s2=second,
+                identical=self.repeat == "identical",
+                above=chain[-1] if chain else None,
+                urgent_rps=above.rate_rps,
+                mean_away_s=above.mean_s,
+                away_second_s2=above.second_s2,
+            )
+            chain.append(one)
             above = _with_class(above, rate, mean, second, load)
-            busy = above.rate_rps * above.mean_s / (1 + above.rate_rps * above.mean_s)
-        total = sum(classes.rate_rps)
-        mean_response_s = sum(r * t for r, t in zip(classes.rate_rps, responses, strict=True)) / total
-        return PriorityResult(
-            exactness="exact",
-            route=f"completion times under repeat-{self.repeat}, then M/G/1 with interruptions",
-            utilization_frac=busy,
-            mean_wait_s=sum(r * w for r, w in zip(classes.rate_rps, waits, strict=True)) / total,
-            mean_response_s=mean_response_s,
-            mean_number=total * mean_response_s,
-            prob_empty=1 - busy,
-            mean_wait_s_by_class=tuple(waits),
-            mean_response_s_by_class=tuple(responses),
-        )
+        return chain, waits, above.rate_rps * above.mean_s / (1 + above.rate_rps * above.mean_s)
+
+    def _has_third(self, classes: Classes, k: int) -> bool:
+        """Whether the times of class k have a variance."""
+        try:
+            classes.service[0].moment(3)
+            if self.repeat == "identical":
+                for j in range(1, k + 1):
+                    _exponential_moment(classes.service[j], 3 * sum(classes.rate_rps[:j]))
+        except ServingError:
+            return False
+        return True
 
     def _completion(self, law: Law, above: _Interruption, k: int) -> tuple[float, float]:
         """Two moments of the time from the first start of a service to its end."""

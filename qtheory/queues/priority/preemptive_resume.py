@@ -13,7 +13,7 @@ from qtheory.laws.law import Law
 from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.single._common import all_atoms_of
 
-from ._classes import CAUSE, Classes, PriorityResult
+from ._classes import CAUSE, Classes, PriorityResult, with_numbers
 from ._kinks import KnownTail, OneFound
 
 __all__ = ["PreemptiveResumePriority"]
@@ -71,7 +71,7 @@ class PreemptiveResumePriority:
         mean_waits = tuple(wait.mean_s for wait, _ in laws)
         mean_responses = tuple(response.mean_s for _, response in laws)
         mean_response_s = sum(r * t for r, t in zip(classes.rate_rps, mean_responses, strict=True)) / total
-        return PriorityResult(
+        answer = PriorityResult(
             exactness="exact",
             route="work found and own service, stretched by the more urgent classes; laws by inversion",
             utilization_frac=classes.load,
@@ -84,6 +84,19 @@ class PreemptiveResumePriority:
             wait_by_class=tuple(wait for wait, _ in laws),
             response_by_class=tuple(response for _, response in laws),
         )
+        return with_numbers(answer, classes, lambda k, s: _response_lst(classes, k, s))
+
+
+def _work_tail(equal: Classes, sigma: Complexes) -> Complexes:
+    """Transform of P(work found > x) by the classes up to the own one."""
+    same = equal.deficit(sigma)
+    return np.asarray(same / (1 - equal.load + sigma * same))
+
+
+def _response_lst(classes: Classes, k: int, s: Complexes) -> Complexes:
+    """E[exp(-s response)] of class k."""
+    sigma = classes.upto(k).stretched(s)
+    return np.asarray((1 - sigma * _work_tail(classes.upto(k + 1), sigma)) * classes.service[k].lst(sigma))
 
 
 def _laws(classes: Classes, k: int) -> tuple[TransformLaw, TransformLaw]:
@@ -95,18 +108,12 @@ def _laws(classes: Classes, k: int) -> tuple[TransformLaw, TransformLaw]:
     alone = left if all_atoms_of(law) is not None else 0.0
     known = KnownTail(found=_found(equal, every=True), own=law, alone=alone, own_rps=sum(ahead.rate_rps))
 
-    def work_tail(sigma: Complexes) -> Complexes:
-        same = equal.deficit(sigma)
-        return np.asarray(same / (left + sigma * same))
-
     def wait_tail(s: Complexes) -> Complexes:
         sigma = ahead.stretched(s)
-        return work_tail(sigma) * sigma / s - early.lst(s)
+        return _work_tail(equal, sigma) * sigma / s - early.lst(s)
 
     def response_tail(s: Complexes) -> Complexes:
-        sigma = ahead.stretched(s)
-        whole = (1 - sigma * work_tail(sigma)) * law.lst(sigma)
-        return (1 - whole) / s - (known.lst(s) if alone else 0.0)
+        return (1 - _response_lst(classes, k, s)) / s - (known.lst(s) if alone else 0.0)
 
     wait_var, response_var = _variances(classes, k, work_mean)
     wait = TransformLaw(

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from qtheory.basics import checks
 from qtheory.laws.law import Law
 from qtheory.numerics.inversion import invert_laplace
+from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.result import QueueResult
 from qtheory.queues.single.excess import require_law
 from qtheory.queues.single.workload import Workload
 
+from ._sharing import SharedSizes, SharedTime, SharedTransform
 from ._sizes import SizeGrid
 
 __all__ = ["ProcessorSharing", "ProcessorSharingResult"]
@@ -52,7 +54,7 @@ class ProcessorSharing:
 
     :math:`P(N=n)=(1-\rho)\rho^n`, :math:`E[T(x)]=x/(1-\rho)` and
     :math:`\mathrm{Var}T(x)=\frac2{(1-\rho)^2}\int_0^x(x-y)P(W>y)dy` with W the first-come-first-served wait
-    [1]_, [2]_.
+    [1]_, [2]_. The law of T(x) has a transform whose reciprocal has one in x [1]_, [3]_.
 
     Parameters
     ----------
@@ -73,6 +75,8 @@ class ProcessorSharing:
     .. [1] Ott (1984), "The sojourn-time distribution in the M/G/1 queue with processor sharing", J. Applied
        Probability 21, 360-378.
     .. [2] Yashkov (1987), "Processor-sharing queues: some progress in analysis", Queueing Systems 2, 1-17.
+    .. [3] Zwart, Boxma (2000), "Sojourn time asymptotics in the M/G/1 processor sharing queue", Queueing
+       Systems 35, 141-166.
 
     Examples
     --------
@@ -95,11 +99,16 @@ class ProcessorSharing:
         rho = Workload(rate_rps=lam, service=self.service).load
         return ProcessorSharingResult(
             exactness="exact",
-            route="insensitive closed form",
+            route="insensitive closed form; law of the response by two transforms",
             utilization_frac=rho,
             mean_response_s=self.service.mean / (1 - rho),
             mean_number=rho / (1 - rho),
             prob_empty=1 - rho,
+            response=SharedTime(
+                sizes=SharedSizes(rate_rps=lam, law=self.service),
+                mean_s=self.service.mean / (1 - rho),
+                find_var_s2=self.var_response_s2,
+            ),
             number_pmf=lambda n: (1 - rho) * rho**n if n >= 0 else 0.0,
             mean_slowdown=1 / (1 - rho),
             var_number=rho / (1 - rho) ** 2,
@@ -114,6 +123,28 @@ class ProcessorSharing:
         """Variance of the response of a customer of this size, seconds squared."""
         checks.positive(size_s=size_s)
         return float(self._variances(np.array([float(size_s)]))[0])
+
+    def response_given_size(self, size_s: float) -> TransformLaw:
+        """Law of the response of a customer of this size."""
+        checks.positive(size_s=size_s)
+        work = Workload(rate_rps=self.rate_rps, service=self.service)
+        given = SharedTransform(rate_rps=self.rate_rps, law=self.service)
+        alone = float((1 - work.load) * np.exp(-self.rate_rps * size_s))  # nobody there and nobody comes
+
+        def tail_lst(s: Complexes) -> Complexes:
+            flat = np.asarray(s, dtype=np.complex128).ravel()
+            start = np.exp(-flat * size_s)
+            delay = given.at_sizes(flat, np.array([size_s]))[:, 0]
+            return np.asarray(((1 - delay * start - alone * (1 - start)) / flat).reshape(np.shape(s)))
+
+        return TransformLaw(
+            tail_lst=tail_lst,
+            mean_s=self.mean_response_given_size_s(size_s),
+            variance_s2=self.var_response_given_size_s2(size_s),
+            known_tail=lambda t: np.where(t < size_s, alone, 0.0),
+            tol=1e-8,
+            worst=1e-4,
+        )
 
     def var_response_s2(self) -> float:
         """Variance of the response over all customers, seconds squared."""

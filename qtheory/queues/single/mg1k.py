@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
 from qtheory.laws.constant import Constant
 from qtheory.laws.law import Law
 from qtheory.numerics.timelaw import ShiftedLaw, TransformLaw
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 _HUGE = 1e200
+_MOST_PLACES = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ class MG1K:
     service : Law
         Service time S, seconds.
     capacity : int
-        K, customers at most, >= 1; 1 is the loss system M/G/1/1.
+        K, customers at most, 1 to 20,000; 1 is the loss system M/G/1/1.
 
     Raises
     ------
@@ -93,6 +95,11 @@ class MG1K:
     def __post_init__(self) -> None:
         checks.positive(rate_rps=self.rate_rps)
         checks.integer(capacity=self.capacity)
+        if self.capacity > _MOST_PLACES:
+            raise ConfigError(
+                f"capacity: {self.capacity} is more than {_MOST_PLACES}, what the chain can list; with "
+                "so much room M/G/1 below saturation gives the same"
+            )
         require_law(service=self.service)
 
     def solve(self) -> MG1KResult:

@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.laws.constant import Constant
 from qtheory.laws.law import Law
 from qtheory.numerics.inversion import pmf_of_pgf
 from qtheory.numerics.timelaw import TransformLaw
 from qtheory.queues.result import QueueResult
 
-from ._common import check_little
+from ._common import all_atoms_of, check_little
 from .excess import Excess, require_law
 from .workload import Workload
 
 __all__ = ["NPolicy"]
 
+Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
+
+_SMOOTH, _BESIDE_KINKS = 1e-6, 1e-4  # largest error of an inversion that is accepted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Jump:
+    """An atom of a time, taken out of its transform."""
+
+    at_s: float
+    chance: float
+
+    def tail(self, t: Floats) -> Floats:
+        """Its part of P(T > t)."""
+        return np.where(t < self.at_s, self.chance, 0.0)
+
+    def short(self, s: Complexes) -> Complexes:
+        """Its part of 1 - E[exp(-s T)]."""
+        return np.asarray(self.chance * (1 - np.exp(-s * self.at_s)), dtype=np.complex128)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +102,15 @@ class NPolicy:
             started += service**j * left
         return (1 - work.load) * early / n + work.load * lst * started / n
 
+    def _number_variance(self, work: Workload) -> float | None:
+        """That of M/G/1 and of a uniform number below N, which are independent; None if it is infinite."""
+        try:
+            own = work.var_s2 + self.service.var
+        except ConfigError:
+            return None
+        mean = work.load + self.rate_rps * work.mean_s
+        return mean + self.rate_rps**2 * own + (self.threshold**2 - 1) / 12
+
     def solve(self) -> QueueResult:
         """The steady state."""
         lam, n, service = self.rate_rps, self.threshold, self.service
@@ -92,16 +121,7 @@ class NPolicy:
         mean_wait_s = (1 - rho) * gather + rho * (work.mean_s + started)
         mean_number = rho + lam * work.mean_s + (n - 1) / 2
         check_little(lam, mean_wait_s + service.mean, mean_number)
-        var_s2 = self._wait_variance(work, mean_wait_s)
-
-        def tail_lst(s: Complexes) -> Complexes:
-            return (1 - self.wait_lst(s)) / s
-
-        def response_tail_lst(s: Complexes) -> Complexes:
-            return (1 - self.wait_lst(s) * service.lst(s)) / s
-
-        cause = "the third moment of the service is infinite"
-        positive = 1.0 if n > 1 else rho
+        wait, response = self._laws(work, mean_wait_s)
         return QueueResult(
             exactness="exact",
             route="M/G/1 number plus (N-1)/2; laws by transform inversion",
@@ -109,20 +129,50 @@ class NPolicy:
             mean_wait_s=mean_wait_s,
             mean_response_s=mean_wait_s + service.mean,
             mean_number=mean_number,
+            var_number=self._number_variance(work),
             mean_queue=lam * mean_wait_s,
-            prob_wait=positive,
+            prob_wait=wait.prob_positive,
             prob_empty=(1 - rho) / n,
             number_pmf=pmf_of_pgf(self._number_pgf(work)),
-            wait=TransformLaw(
-                tail_lst=tail_lst, mean_s=mean_wait_s, variance_s2=var_s2, prob_positive=positive, cause=cause
-            ),
-            response=TransformLaw(
-                tail_lst=response_tail_lst,
-                mean_s=mean_wait_s + service.mean,
-                variance_s2=None if var_s2 is None else var_s2 + service.var,
-                cause=cause,
-            ),
+            wait=wait,
+            response=response,
         )
+
+    def _laws(self, work: Workload, mean_wait_s: float) -> tuple[TransformLaw, TransformLaw]:
+        """Of wait and response, their atoms apart."""
+        n, service = self.threshold, self.service
+        var_s2 = self._wait_variance(work, mean_wait_s)
+        first, last = self._jump(work, n - 1), self._jump(work, n)
+
+        def tail_lst(s: Complexes) -> Complexes:
+            return (1 - self.wait_lst(s) - first.short(s)) / s
+
+        def response_tail_lst(s: Complexes) -> Complexes:
+            return (1 - self.wait_lst(s) * service.lst(s) - last.short(s)) / s
+
+        wait = TransformLaw(
+            tail_lst=tail_lst,
+            mean_s=mean_wait_s,
+            variance_s2=var_s2,
+            prob_positive=1.0 if n > 1 else work.load,
+            known_tail=first.tail if first.chance else None,
+            worst=_BESIDE_KINKS if all_atoms_of(service) is not None else _SMOOTH,
+            cause="the third moment of the service is infinite",
+        )
+        return wait, replace(
+            wait,
+            tail_lst=response_tail_lst,
+            mean_s=mean_wait_s + service.mean,
+            variance_s2=None if var_s2 is None else var_s2 + service.var,
+            prob_positive=1.0,
+            known_tail=last.tail if last.chance else None,
+        )
+
+    def _jump(self, work: Workload, services: int) -> _Jump:
+        """Who completes the N waits for N - 1 services: of constant length, that is an atom."""
+        if not isinstance(self.service, Constant):
+            return _Jump(at_s=0.0, chance=0.0)
+        return _Jump(at_s=services * self.service.mean, chance=(1 - work.load) / self.threshold)
 
     def _number_pgf(self, work: Workload) -> Callable[[Complexes], Complexes]:
         """That of M/G/1, times that of a number uniform on 0 .. N - 1: those who gather."""

@@ -50,6 +50,7 @@ DIRECT: dict[str, Callable[[], object]] = {
     "M/M/c": lambda: multi.MMc(**TEN),
     "M/M/c/K": lambda: multi.MMcK(**TEN, capacity=20),
     "M/M/c/c": lambda: multi.MMcK(**TEN, capacity=10),
+    "M/G/c/c": lambda: multi.MGcc(rate_rps=8.0, service=SKEWED, n_servers=10),
     "M/G/inf": lambda: multi.MGInf(rate_rps=8.0, service=SKEWED),
     "M/D/c": lambda: multi.MDc(rate_rps=3.0, service_s=1.0, n_servers=4),
     "E_k/D/c": lambda: multi.EkDc(rate_rps=3.0, k=2, service_s=1.0, n_servers=4),

@@ -93,8 +93,21 @@ def test_what_a_model_does_not_give_has_a_reason(queue: QueueAnswer, name: str, 
 
 
 def test_numbers_far_beyond_counting_are_not_counted() -> None:
+    full = of("M/G/1", rate_rps=0.9999, service="lognormal(mean=1, cv=3)")
+    assert "is not known after" in full.row((99,))["not_given"]["p99_number"]
+
+
+def test_a_number_whose_tail_falls_by_a_fixed_ratio_is_known_however_large() -> None:
     full = of("M/M/1", rate_rps=1 - 1e-6, service_rate_rps=1.0)
-    assert "counted one by one" in full.row((99,))["not_given"]["p99_number"]
+    assert full.value("p99_number") == pytest.approx(math.log(0.01) / math.log1p(-1e-6), abs=2)
+
+
+def test_classes_have_numbers_of_their_own() -> None:
+    one = CLASSES.value("mean_number_class1"), CLASSES.value("var_number_class1")
+    assert CLASSES.value("p99_number_class1") >= one[0]
+    assert one[0] + CLASSES.value("mean_number_class2") == pytest.approx(CLASSES.value("mean_number"))
+    with pytest.raises(NotGivenError, match="_class1 and so on"):
+        CLASSES.value("p99_number")
 
 
 @given(LOADS, st.sampled_from([1e-9, 1e-3, 1.0, 1e3, 1e9]))

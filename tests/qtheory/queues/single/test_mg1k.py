@@ -200,3 +200,8 @@ def test_long_queues_in_overload_do_not_overflow() -> None:
 def test_a_room_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="capacity"):
         MG1K(rate_rps=1.0, service=Exponential(mean=1.0), capacity=0)
+
+
+def test_a_room_that_is_too_large_for_the_chain_is_refused_in_a_line() -> None:
+    with pytest.raises(ConfigError, match="capacity: 1000000 is more than 20000"):
+        MG1K(rate_rps=0.8, service=Erlang(k=2, mean=1.0), capacity=1_000_000)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qtheory.basics.errors import ConfigError
-from qtheory.laws import Exponential, Gamma, Law, Uniform
+from qtheory.laws import Constant, Exponential, Gamma, Law, Uniform
 from qtheory.queues.single import MG1, NPolicy
 
 
@@ -67,3 +67,15 @@ def test_the_number_present_has_its_moments(service: Law) -> None:
     assert pmf @ present == pytest.approx(answer.mean_number, rel=1e-8)
     spread = pmf @ (present - answer.mean_number) ** 2
     assert spread == pytest.approx(plain.var_number + (n * n - 1) / 12, rel=1e-7)  # those who gather: uniform
+
+
+def test_constant_services_have_an_atom_that_percentiles_pass() -> None:
+    queue = NPolicy(rate_rps=0.8, service=Constant(value=1.0), threshold=3)
+    wait, response = queue.solve().wait, queue.solve().response
+    jump = float(wait.sf(2.0 * (1 - 1e-9)) - wait.sf(2.0))
+    assert jump == pytest.approx(0.2 / 3, abs=1e-4)
+    levels = [0.1, 0.5, 0.9, 0.99]
+    assert response.ppf(levels) == pytest.approx(wait.ppf(levels) + 1.0, rel=1e-6)
+    assert queue.solve().var_number == pytest.approx(
+        sum((n - queue.solve().mean_number) ** 2 * queue.solve().number_pmf(n) for n in range(200)), rel=1e-8
+    )

@@ -8,9 +8,9 @@ import pytest
 
 from qtheory.basics.errors import ConvergenceError
 from qtheory.laws import Erlang, Hyperexponential, Lognormal, Uniform
+from qtheory.numerics.numberlaw import NumberLaw, poisson_ppf
 from qtheory.queues.multi import MapPhC, MMc
 from qtheory.queues.single import MG1
-from validation.oracles._numbers import NumberLaw, poisson_ppf
 
 
 @pytest.mark.parametrize("rho", [0.01, 0.5, 0.9, 0.999])

@@ -1,0 +1,218 @@
+r"""The response under processor sharing, of any law of the size, by two transforms one in the other.
+
+With :math:`\varphi(u)=\lambda(1-S^*(u))` the reciprocal :math:`1/E[e^{-sT(x)}]` is the inverse in x of
+
+.. math:: \frac1u+\frac{s\,(u-\varphi(u))}{(1-\rho)\,u^2\,(u-\varphi(u)-s)}.
+
+Its pole at :math:`\sigma=s+\varphi(\sigma)` gives the part that grows, :math:`C(s)e^{\sigma x}`; the rest is
+bounded and smooth in x, is inverted at some sizes and interpolated between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.polynomial import legendre
+from numpy.typing import ArrayLike, NDArray
+
+from qtheory.laws.law import Law
+from qtheory.numerics.inversion import invert_laplace
+from qtheory.numerics.twosided import two_sided_rule
+from qtheory.queues.single._common import all_atoms_of
+
+from ._classes import Classes
+from ._search import KnownPoints
+
+__all__ = ["SharedSizes", "SharedTime", "SharedTransform"]
+
+Floats = NDArray[np.float64]
+Complexes = NDArray[np.complex128]
+
+_LEVELS = (0.02, 0.2, 0.6, 0.9, 0.99, 0.999, 1 - 1e-4, 1 - 1e-6, 1 - 1e-9)
+_NODES = 12
+_WIDEST = 4.0  # ratio of the ends of a panel of sizes
+_WAVES, _DENSE, _FEW = 2.6, 28, 16  # sizes up to so many t, panels up to t, nodes of each
+_RING, _RADIUS = 12, 0.15
+_SLACK = 1e-8  # of a tail where a percentile counts as found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SharedTransform:
+    """E[exp(-s T(x))] at load below 1."""
+
+    rate_rps: float
+    law: Law
+
+    @property
+    def idle(self) -> float:
+        """Probability to find nobody."""
+        return 1.0 - self.rate_rps * self.law.mean
+
+    def _phi(self, u: Complexes) -> Complexes:
+        return np.asarray(self.rate_rps * (1.0 - self.law.lst(u)), dtype=np.complex128)
+
+    def pole(self, s: Complexes) -> tuple[Complexes, Complexes]:
+        """sigma and C, of a flat array of s."""
+        sigma = Classes(rate_rps=(self.rate_rps,), service=(self.law,)).stretched(s)
+        turn = np.exp(2j * np.pi * np.arange(_RING) / _RING)
+        radius = _RADIUS * np.abs(sigma.real)
+        ring = self._phi(np.asarray(sigma[:, None] + radius[:, None] * turn))
+        slope = (ring / turn).mean(axis=1) / radius  # Cauchy's formula for the derivative
+        return sigma, np.asarray(s**2 / (self.idle * sigma**2 * (1.0 - slope)))
+
+    def nodes(self, x: Floats) -> tuple[Complexes, Complexes]:
+        """Where the transform in the size is needed for these sizes, (x, k), and phi there."""
+        u = np.asarray(two_sided_rule()[0] / x[:, None], dtype=np.complex128)
+        return u, self._phi(u)
+
+    def rest(
+        self, s: Complexes, pole: tuple[Complexes, Complexes], x: Floats, at: tuple[Complexes, Complexes]
+    ) -> Complexes:
+        """What remains of 1 / E[exp(-s T(x))] without its growing part, (s, x)."""
+        (u, phi), weight = at, two_sided_rule()[1]
+        free = u - phi
+        found = np.empty((s.size, x.size), dtype=np.complex128)
+        for i, (one, sigma, size) in enumerate(zip(s, *pole, strict=True)):
+            whole = 1.0 / u + one * free / (self.idle * u**2 * (free - one))
+            found[i] = ((whole - size / (u - sigma)) @ weight) / x
+        return found
+
+    def at_sizes(self, s: Complexes, x: Floats) -> Complexes:
+        """E[exp(-s (T(x) - x))] for each s and size, (s, x)."""
+        pole = self.pole(s)
+        return self.joined(s, pole, x, self.rest(s, pole, x, self.nodes(x)))
+
+    @staticmethod
+    def joined(s: Complexes, pole: tuple[Complexes, Complexes], x: Floats, rest: Complexes) -> Complexes:
+        """The transform of the delay from the two parts of its reciprocal."""
+        sigma, size = pole
+        with np.errstate(under="ignore"):
+            small = np.exp(-sigma[:, None] * x)
+            return np.asarray(np.exp((s - sigma)[:, None] * x) / (size[:, None] + rest * small))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SharedSizes:
+    """Averages over the size: what an inversion at t needs."""
+
+    rate_rps: float
+    law: Law
+
+    @cached_property
+    def given(self) -> SharedTransform:
+        """The transforms given the size."""
+        return SharedTransform(rate_rps=self.rate_rps, law=self.law)
+
+    @cached_property
+    def _edges(self) -> Floats:
+        """Ends of the panels of sizes between which the rest is interpolated."""
+        low, high = self.law.support
+        ends = [max(low, 0.0), *np.asarray(self.law.ppf(np.array(_LEVELS)), dtype=float).tolist()]
+        if np.isfinite(high):
+            ends.append(high)
+        edges = [ends[0]]
+        for end in ends[1:]:
+            while edges[-1] > 0 and end > _WIDEST * edges[-1]:
+                edges.append(_WIDEST * edges[-1])
+            if end > edges[-1] * (1 + 1e-9):
+                edges.append(end)
+        return np.array(edges)
+
+    @cached_property
+    def _panels(self) -> dict[int, tuple[Floats, tuple[Complexes, Complexes]]]:
+        return {}
+
+    def _panel(self, i: int) -> tuple[Floats, tuple[Complexes, Complexes]]:
+        """Sizes of a panel, and what the inversions at them need of the law."""
+        if i not in self._panels:
+            low, high = self._edges[i], self._edges[i + 1]
+            x = low + (high - low) * (1.0 + legendre.leggauss(_NODES)[0]) / 2
+            self._panels[i] = x, self.given.nodes(x)
+        return self._panels[i]
+
+    def _dense(self, t: float) -> tuple[Floats, Floats, float]:
+        """Sizes up to some t with their probabilities, and the probability of those beyond."""
+        grid = t * np.append(np.arange(1, _DENSE + 1) / _DENSE, np.linspace(1.0, _WAVES, _DENSE // 2)[1:])
+        top = float(self._edges[-1])
+        cuts = np.asarray(self.law.cdf(np.append(grid[grid < top], min(top, grid[-1]))), dtype=float)
+        levels = np.union1d(np.append(0.0, cuts), [level for level in _LEVELS if level < cuts[-1]])
+        levels = levels[np.append(True, np.diff(levels) > 1e-13)]
+        node, weight = legendre.leggauss(_FEW)
+        q = np.concatenate([low + (high - low) * (1 + node) / 2 for low, high in pairwise(levels)])
+        mass = np.concatenate([step * weight / 2 for step in np.diff(levels)])
+        return np.asarray(self.law.ppf(q), dtype=float), mass, float(1.0 - levels[-1])
+
+    def tail_lst(self, t: float) -> tuple[Callable[[Complexes], Complexes], Callable[[float], float]]:
+        """Transform of P(T > .) without a known part, fit for an inversion at t, and that part."""
+        atoms = all_atoms_of(self.law)
+        x, mass, beyond = (*atoms, 0.0) if atoms is not None else self._dense(t)
+        alone = self.given.idle * np.exp(-self.rate_rps * x) if atoms is not None else np.zeros(x.size)
+
+        def lst(s: Complexes) -> Complexes:
+            flat = np.asarray(s, dtype=np.complex128).ravel()
+            given = self.given.at_sizes(flat, x) if atoms is not None else self._interpolated(flat, x)
+            start = np.exp(-flat[:, None] * x)
+            late = (1.0 - given * start - alone * (1.0 - start)) @ mass + beyond
+            return np.asarray((late / flat).reshape(np.shape(s)))
+
+        return lst, lambda at: float((mass * alone) @ (x > at))
+
+    def _interpolated(self, s: Complexes, x: Floats) -> Complexes:
+        pole = self.given.pole(s)
+        rest = np.empty((s.size, x.size), dtype=np.complex128)
+        which = np.clip(np.searchsorted(self._edges, x, side="right") - 1, 0, len(self._edges) - 2)
+        node = legendre.leggauss(_NODES)[0]
+        fit = np.linalg.inv(legendre.legvander(node, _NODES - 1)).T
+        for i in np.unique(which).tolist():
+            inside = which == i
+            low, high = self._edges[i], self._edges[i + 1]
+            coarse, at = self._panel(i)
+            series = self.given.rest(s, pole, coarse, at) @ fit
+            place = 2.0 * (x[inside] - low) / (high - low) - 1.0
+            rest[:, inside] = series @ legendre.legvander(place, _NODES - 1).T
+        return SharedTransform.joined(s, pole, x, rest)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SharedTime:
+    """Law of the response over all customers: tails to about 1e-8, beside atoms of the size to 1e-4.
+
+    Tails that have been computed are kept, and later percentiles start from them.
+    """
+
+    sizes: SharedSizes
+    mean_s: float
+    find_var_s2: Callable[[], float]
+    _known: KnownPoints = field(default_factory=KnownPoints, init=False, repr=False, compare=False)
+
+    @property
+    def var_s2(self) -> float:
+        """Variance, seconds squared."""
+        return self.find_var_s2()
+
+    def sf(self, t: ArrayLike) -> Floats:
+        """P(T > t), broadcasting over t in seconds."""
+        times = np.asarray(t, dtype=float)
+        return np.array([self._tail(x) for x in times.ravel().tolist()]).reshape(times.shape)
+
+    def ppf(self, q: ArrayLike) -> Floats:
+        """Smallest t >= 0 with P(T <= t) >= q, broadcasting over q in (0, 1)."""
+        levels, low = np.asarray(q, dtype=float), max(self.sizes.law.support[0], 0.0)
+        found = [
+            self._known.quantile(self._tail, x, low=low, scale=self.mean_s, slack=_SLACK)
+            for x in levels.ravel().tolist()
+        ]
+        return np.array(found).reshape(levels.shape)
+
+    def _tail(self, t: float) -> float:
+        law = self.sizes.law
+        if t <= 0 or t < law.support[0] or float(law.cdf(t)) <= 0:
+            return 1.0
+        lst, known = self.sizes.tail_lst(t)
+        is_atomic = all_atoms_of(law) is not None
+        rest = invert_laplace(lst, t, tol=_SLACK, worst=1e-2, max_terms=192 if is_atomic else 48)
+        return float(np.clip(float(rest) + known(t), 0.0, 1.0))
