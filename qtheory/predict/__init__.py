@@ -1,6 +1,25 @@
 """Predictions: from step times and a workload, latency and goodput of a scheduler at a rate."""
 
-from .predict import MODELLED_SCHEDULERS, TIERS, limit_rps, predict, sweep
+from .closed_loop import CLOSED_LOOP_SCHEDULERS, predict_closed_loop
+from .pools import POOL_ROUTERS, PoolPlan, best_pools, predict_pools
+from .predict import MODELLED_SCHEDULERS, OVERLOAD_SCHEDULERS, TIERS, limit_rps, predict, sweep
 from .prediction import Prediction
+from .replicas import SPLIT_ROUTERS, predict_replicas
 
-__all__ = ["MODELLED_SCHEDULERS", "TIERS", "Prediction", "limit_rps", "predict", "sweep"]
+__all__ = [
+    "CLOSED_LOOP_SCHEDULERS",
+    "MODELLED_SCHEDULERS",
+    "OVERLOAD_SCHEDULERS",
+    "POOL_ROUTERS",
+    "SPLIT_ROUTERS",
+    "TIERS",
+    "PoolPlan",
+    "Prediction",
+    "best_pools",
+    "limit_rps",
+    "predict",
+    "predict_closed_loop",
+    "predict_pools",
+    "predict_replicas",
+    "sweep",
+]

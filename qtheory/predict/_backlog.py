@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 _MOST_TRIES = 4
 _MOST_UP = 4
 _FAULT, _WORST = 0.006, 0.06  # mass below zero, or decode work that comes and is not done
+_MOST_HIGHER, _MOST_LEVELS = 2.5, 110
+_LEAN = 0.01
 _ABOVE = 3e-4  # share of time above the levels
 
 
@@ -79,7 +81,7 @@ def _bands(mesh: Mesh, j: int) -> list[tuple[int, Floats]]:
     rows[0], gained[0] = mesh.first_of_busy(rows[0], gained[0], float(mesh.idle[0, j]))
     mean = (rows * gained).sum(axis=1, keepdims=True)
     second = 2 * mesh.remaining  # so that decodes alone have the variance of Poisson
-    whole_var = mean[:, 0] * (second + (demand.burstiness - 1) * demand.mean_decode)
+    whole_var = mean[:, 0] * (second + (demand.lasting - 1) * demand.mean_decode)
     told = (rows * (gained - mean) ** 2).sum(axis=1)
     hidden = np.maximum(whole_var - told, 0.0)[:, None]  # what the tokens do not tell
     unit = mesh.remaining * mesh.level
@@ -88,6 +90,8 @@ def _bands(mesh: Mesh, j: int) -> list[tuple[int, Floats]]:
     whole = np.clip(np.rint(move), 0, mesh.n_up - 1)
     rest = np.clip(move - whole, -1.0, 1.0)
     q = np.minimum(var + rest**2, 1.0)
+    if j == 0:  # nothing falls below no work at all
+        q = np.where(whole == 0, np.maximum(rest, 0.0), q)
     down, up = rows * (q - rest) / 2, rows * (q + rest) / 2
     stay = rows - down - up
     return [
@@ -107,21 +111,28 @@ def _within(move: Floats, rows: Floats, most: float) -> Floats:
 
 def solve_backlog(mesh: Mesh) -> Backlog:
     """Stationary law, on finer and higher levels until little is cut off and all that comes is decoded."""
-    best: tuple[float, Backlog] | None = None
+    best: tuple[float, float, Backlog] | None = None
     for _ in range(_MOST_TRIES):
         found, negative = _solved(mesh)
-        fault = max(negative, abs(found.decoded_share - 1))
-        if best is None or fault < best[0]:
-            best = fault, found
         above = float(found.in_time[:, -1].sum())
-        if fault < _FAULT and above < _ABOVE:
+        leaner, change = mesh.leaner_by(found.at_steps)
+        fault = max(negative, abs(found.decoded_share - 1), above)
+        if best is None or fault + change < best[0] + best[1]:
+            best = fault, change, found
+        if fault < _FAULT and above < _ABOVE and change < _LEAN:
             break
-        higher = 1.25 if above >= _ABOVE else 1.0
-        finer = 1.5 if fault >= _FAULT else 1.0
+        higher = _higher(found) if above >= _ABOVE else 1.0
+        rough = max(negative, abs(found.decoded_share - 1)) >= _FAULT
+        finer = min(1.5, mesh.level) if rough and higher == 1.0 else 1.0  # part of a request is none
+        if max(higher, finer) == 1.0 and change < _LEAN:
+            break
+        n_y = math.ceil(higher * finer * mesh.n_y)
+        coarser = max(n_y / _MOST_LEVELS, 1.0)
         mesh = replace(
             mesh,
-            n_y=math.ceil(higher * finer * mesh.n_y),
-            level=mesh.level / finer,
+            n_y=math.ceil(n_y / coarser),
+            level=mesh.level * coarser / finer,
+            leaner=leaner,
             n_up=min(math.ceil(finer * mesh.n_up), _MOST_UP),
         )
     if best is None or best[0] > _WORST:
@@ -129,7 +140,18 @@ def solve_backlog(mesh: Mesh) -> Backlog:
             f"rate_rps={mesh.rate_rps:g}: no stationary law within {_WORST:.0%} was found on the mesh; "
             "take tier='closed', or simulate"
         )
-    return best[1]
+    return best[2]
+
+
+def _higher(found: Backlog) -> float:
+    """How much higher the levels have to reach, if the law falls on as it does at their end."""
+    law = found.in_time.sum(axis=0)
+    n = len(law)
+    near, last = float(law[-max(n // 4, 3) - 1]), float(law[-2])
+    if last >= near:
+        return _MOST_HIGHER
+    more = math.log(last / _ABOVE) / math.log(near / last) * max(n // 4, 3) if last > _ABOVE else 0.0
+    return min(max(1.25, 1 + 1.2 * more / n), _MOST_HIGHER)
 
 
 def _solved(mesh: Mesh) -> tuple[Backlog, float]:

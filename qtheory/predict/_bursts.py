@@ -7,9 +7,48 @@ from scipy.special import gammainc
 
 from qtheory.system.workload import GammaArrivals, MmppArrivals, OpenArrivals
 
-__all__ = ["burstiness_within"]
+from ._drafts import mean_field
+from ._steps import Rule
+from .inputs import Engine
+
+__all__ = ["burstiness_within", "bursts_of"]
 
 _MOST = 4000
+_ROUNDS = 12
+_MOST_BUSY = 0.98
+
+
+def bursts_of(
+    arrivals: OpenArrivals, engine: Engine, rate_rps: float, limit_rps: float, *, mixed: bool
+) -> tuple[float, float]:
+    r"""Index of dispersion while prompts queue, and while requests run.
+
+    What a queue of load :math:`\rho` and mean service :math:`s` sees of the arrivals are those of a time
+    :math:`x = s (I(x) + c^2) \rho^2 / 2 (1 - \rho)^2`, where :math:`I` is their index of dispersion and
+    :math:`c^2` that of the work of a request. A request that runs sees those of its own stay.
+
+    References
+    ----------
+    .. [1] Whitt and You (2018), "Using robust queueing to expose the impact of dependence in single-server
+       queues", Operations Research 66, 184-199.
+    """
+    demand = engine.demand
+    n, gap_s = mean_field(engine, Rule(mixed=mixed), rate_rps)
+    if mixed:  # prompts queue for what decodes leave, so for the whole
+        room = max(engine.budget_tokens - n, 1.0)
+        each_s = engine.step_s(min(room, demand.mean_prompt), n) * max(demand.mean_prompt / room, 1.0)
+        busy = max(rate_rps * each_s, rate_rps / limit_rps)
+    else:  # prompts go before decodes, so only for prompts
+        each_s = engine.step_s(demand.mean_prompt, 0.0)
+        busy = rate_rps * each_s
+    busy = min(busy, _MOST_BUSY)
+    varies = demand.prompt_moment(2) / demand.mean_prompt**2 - 1
+    window_s, queueing = each_s, 1.0
+    for _ in range(_ROUNDS):
+        queueing = burstiness_within(arrivals, rate_rps, window_s)
+        window_s = each_s * (1 + (queueing + varies) * busy**2 / (2 * (1 - busy) ** 2))
+    stay_s = demand.mean_decode * gap_s
+    return queueing, max(burstiness_within(arrivals, rate_rps, stay_s), queueing)
 
 
 def burstiness_within(arrivals: OpenArrivals, rate_rps: float, window_s: float) -> float:

@@ -50,9 +50,18 @@ Patience = Callable[[Mesh], Floats]
 
 
 def make_mesh(
-    engine: Engine, rule: Rule, rate_rps: float, *, patience: Patience | None = None, load: float = 0.0
+    engine: Engine,
+    rule: Rule,
+    rate_rps: float,
+    *,
+    patience: Patience | None = None,
+    load: float = 0.0,
+    wider: float = 1.0,
 ) -> Mesh:
-    """Cells and levels that hold the law with little beyond them; ``load``: needed where some do not stay."""
+    """Cells and levels that hold the law with little beyond them; ``load``: needed where some do not stay.
+
+    ``wider``: by how much the cells are to reach beyond what the chain of waiting tokens alone asks for.
+    """
     served_rps = rate_rps if patience is None else rate_rps * min(1.0, 0.97 / load)
     n, gap = mean_field(engine, rule, served_rps)
     reach = _first_reach(engine, rule, served_rps, n, gap)
@@ -60,13 +69,15 @@ def make_mesh(
         draft = _draft(engine, rule, rate_rps, n, reach)
         if patience is not None:
             draft = replace(draft, longest=patience(draft))
-        held = np.full(draft.n_w, n)
-        chain = StepsAt.of(
-            draft, np.minimum(held, engine.slots), np.minimum(held, max(engine.slots - 1, 0.0))
-        )
+        chain = StepsAt.of(draft, n)
         if float(chain.stationary[-3:].sum()) < _BEYOND:
             break
         reach *= 1.5
+    if wider > 1:
+        draft = _draft(engine, rule, rate_rps, n, wider * reach)
+        if patience is not None:
+            draft = replace(draft, longest=patience(draft))
+        chain = StepsAt.of(draft, n)
     return _with_jumps(draft, chain)
 
 
@@ -96,8 +107,8 @@ def _draft(engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float) 
     room = rule.room_tokens(engine, n)
     cell = max(reach / _MOST_W, mean / 10)
     full_cells = max(1, math.ceil(room / cell))
-    if rule.mixed:
-        cell = room / full_cells
+    if rule.mixed and cell < room:
+        cell = room / full_cells  # else a cell stands for more than one step
     n_w = int(min(1.4 * _MOST_W, max(60, math.ceil(reach / cell))))
     share = demand.mean_decode / unit_steps(engine) / mean
     spread_n = 10 * math.sqrt(n + 1)
@@ -107,7 +118,7 @@ def _draft(engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float) 
         top = n + spread_n + share * n_w * cell / 2
     return Mesh(
         engine=engine, rule=rule, rate_rps=rate_rps, n_mean=n, cell=cell, n_w=n_w,
-        full_cells=min(full_cells, n_w - 1), level=top / (_MOST_Y - 1), n_y=_MOST_Y, n_up=1,
+        full_cells=min(full_cells, n_w - 1), level=max(top / (_MOST_Y - 1), 1.0), n_y=_MOST_Y, n_up=1,
         waiting=share * cell * np.arange(float(n_w)), longest=np.full(n_w, np.inf),
     )  # fmt: skip
 

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from ._backlog import Backlog
 from ._cells import between
 from ._cells import spread as spread_on
+from ._followers import followed, tokens_behind, with_mates
 from ._gridlaw import GridLaw, law_of_atoms
 from ._mesh import Mesh
 
-__all__ = ["FINE", "FirstToken", "clearing_s", "first_token"]
+__all__ = ["FINE", "FirstToken", "clearing_s", "first_token", "with_followers"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -66,7 +67,7 @@ def first_token(backlog: Backlog, *, stretch: float = 1.0) -> FirstToken:
     weights = np.array([weight.sum() for _, weight, _ in parts])
     laws = tuple(law_of_atoms(t, w) if w.sum() > 1e-9 else None for t, w, _ in parts)
     whole = law_of_atoms(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
-    behind = np.array([law for _, _, law in parts])
+    behind = np.array([with_mates(mesh, law) for _, _, law in parts])
     kept = [k for k, law in enumerate(laws) if law is not None]
     return FirstToken(
         law=whole,
@@ -196,15 +197,18 @@ def _own(mesh: Mesh, longest: float, fine: float, n: int) -> Floats:
 def clearing_s(mesh: Mesh, nodes: Floats, fine: float, n: int) -> Floats:
     """Seconds (n, nodes) from the start of a step until so many fine cells are done, as a fluid."""
     slots, table = mesh.engine.slots, mesh.table
-    x = np.unique(np.concatenate([np.linspace(0.0, max(slots - 1, 1.0), 24), [slots - 1], nodes]).clip(0.0))
+    shut = slots - mesh.joining  # more than this, and there is no place
+    x = np.unique(np.concatenate([np.linspace(0.0, max(shut, 1.0), 24), [shut], nodes]).clip(0.0))
     running = np.minimum(x, slots)
-    open_ = slots - x >= 1 - 1e-9
+    open_ = x <= shut + 1e-9
     most = np.minimum(mesh.admitted(x) * FINE, mesh.full_cells * FINE)
     decoded = running / mesh.remaining if mesh.rule.mixed else np.zeros_like(x)
     share = mesh.engine.demand.mean_decode / mesh.remaining * fine / mesh.engine.demand.mean_prompt
-    until = (
-        np.maximum(x - (slots - 1), 0.0) * mesh.remaining / np.maximum(running, 1.0) * table.decode_s(running)
-    )
+    freed = np.maximum(running / mesh.remaining, 1e-9)  # by a step of decodes
+    steps = np.where(open_, 0.0, np.ceil(np.maximum(x - shut, 0.0) / freed - 1e-9))
+    until = steps * table.decode_s(running)
+    last_open = float(x[open_][-1]) if open_.any() else float(x[0])
+    after, nearer = between(x, np.clip(x - steps * freed, x[0], last_open))
     done = np.zeros((n, len(x)))
     block = int(max(1, min(most[open_].min(initial=mesh.full_cells * FINE), n)))
     full_fine = mesh.full_cells * FINE
@@ -220,8 +224,8 @@ def clearing_s(mesh: Mesh, nodes: Floats, fine: float, n: int) -> Floats:
         rest = v - taken
         later = (1 - part) * done[rest, low] + part * done[rest, low + 1]
         value = step + np.where(rest > 0, later, 0.0)
-        last_open = int(np.nonzero(open_)[0][-1]) if open_.any() else 0
-        value = np.where(open_[None, :], value, until[None, :] + value[:, [last_open]])
+        then = (1 - nearer) * value[:, after] + nearer * value[:, after + 1]
+        value = np.where(open_[None, :], value, until[None, :] + then)
         done[v[:, 0]] = value
     low, part = between(x, nodes)
     return np.asarray((1 - part) * done[:, low] + part * done[:, low + 1])
@@ -239,7 +243,7 @@ def _at(mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int) -> tu
     times = rest + cleared[None, :]
     if not mesh.rule.mixed:
         own = lengths[np.minimum(last, full)]
-        behind = _behind(mesh, np.broadcast_to(own, total.shape), np.zeros(total.shape), total)
+        behind = tokens_behind(mesh, np.broadcast_to(own, total.shape), np.zeros(total.shape), total)
         return times.ravel(), total.ravel(), behind
     before = np.maximum(times - lengths[last][None, :], 1e-9)
     room = full - last
@@ -249,8 +253,8 @@ def _at(mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int) -> tu
     longer = lengths[low] + (grown - low) * (lengths[low + 1] - lengths[low])
     late = times + np.maximum(longer - lengths[last][None, :], 0.0)
     lone, met = total * none, total * (1 - none)
-    behind = _behind(mesh, np.broadcast_to(lengths[last], total.shape), np.zeros(total.shape), lone)
-    behind = behind + _behind(mesh, late, extra / FINE, met, somebody=True)
+    behind = tokens_behind(mesh, np.broadcast_to(lengths[last], total.shape), np.zeros(total.shape), lone)
+    behind = behind + tokens_behind(mesh, late, extra / FINE, met, somebody=True)
     atoms = np.concatenate([times.ravel(), late.ravel()])
     return atoms, np.concatenate([lone.ravel(), met.ravel()]), behind
 
@@ -270,29 +274,9 @@ def _comers(mesh: Mesh, before_s: Floats, room: Ints) -> tuple[Floats, Floats]:
     return none, mean / np.maximum(1 - none, 1e-12) * FINE
 
 
-def _behind(mesh: Mesh, times_s: Floats, served: Floats, weight: Floats, *, somebody: bool = False) -> Floats:
-    """Law (n_w,) of the tokens that came in ``times_s``, less those ``served`` (in cells); of at least one
-    request if ``somebody`` came."""
-    kept = weight > 1e-13
-    if not kept.any():
-        return np.zeros(mesh.n_w)
-    t, s, p = times_s[kept], served[kept], weight[kept]
-    nodes = np.concatenate([[0.0], np.geomspace(max(t.min(), 1e-6), 1.001 * t.max() + 1e-6, 40)])
-    low, share = between(nodes, t)
-    k = len(nodes)
-    mass = np.bincount(low, p * (1 - share), k) + np.bincount(low + 1, p * share, k)
-    gone = np.bincount(low, p * (1 - share) * s, k) + np.bincount(low + 1, p * share * s, k)
-    inflow = mesh.inflow_in(nodes, mesh.n_w, mesh.cell)
-    laws = inflow.laws.copy()
-    if somebody:
-        laws[:, 0] -= np.exp(-inflow.starts_rps * nodes)
-        laws = np.maximum(laws, 0.0) / np.maximum(-np.expm1(-inflow.starts_rps * nodes), 1e-12)[:, None]
-    found = np.zeros(mesh.n_w)
-    for place in np.nonzero(mass > 1e-13)[0]:
-        shift = gone[place] / mass[place]
-        lower = int(shift)
-        for cells, part in ((lower, 1 - shift + lower), (lower + 1, shift - lower)):
-            row = laws[place]
-            found[: mesh.n_w - cells] += mass[place] * part * row[cells:]
-            found[0] += mass[place] * part * row[:cells].sum()
-    return found
+def with_followers(mesh: Mesh, first: FirstToken) -> FirstToken:
+    """With those behind that come later than the own batch, but more often than others because they cluster:
+    half of what the arrivals vary more over the time that requests run."""
+    demand = mesh.engine.demand
+    extra = (demand.lasting - demand.burstiness) / 2
+    return replace(first, behind=np.array([followed(mesh, law, extra) for law in first.behind]))

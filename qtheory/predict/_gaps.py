@@ -39,9 +39,10 @@ def gap_law(backlog: Backlog) -> GridLaw:
 def _runs(backlog: Backlog, running: float, mass: float) -> tuple[Floats, Floats]:
     """Atoms of the gap after a decode: the prompts that came, those that came meanwhile, the next decode."""
     mesh = backlog.mesh
-    held = np.full(mesh.n_w, min(running, max(mesh.engine.slots - 1, 0.0)))
-    chain = StepsAt.of(mesh, held, held)
-    decodes = chain.taken == 0
+    chain = StepsAt.of(mesh, running)
+    decodes = chain.decodes
+    if decodes.all():  # slots are taken: a decode follows every step
+        return chain.seconds, mass * chain.stationary
     prompts = chain.rows * ~decodes[:, None]
     later = np.linalg.solve(np.eye(mesh.n_w) - prompts, chain.seconds)
     start, ends = chain.rows[0], chain.rows[:, 0]

@@ -35,6 +35,7 @@ class Mesh:
     n_up: int
     waiting: Floats  # (n_w,) what waits of y, in the mean
     longest: Floats  # (n_w,) tokens of the longest prompt that stays if a step leaves so much behind
+    leaner: Floats | None = None  # (n_w,) share of those that run where some states have less work than waits
 
     @cached_property
     def table(self) -> StepTable:
@@ -51,9 +52,30 @@ class Mesh:
         return unit_steps(self.engine)
 
     @cached_property
+    def joining(self) -> float:
+        """What a request that joins adds to the number running, counted by decode work."""
+        return min(max(self.engine.demand.mean_decode / self.remaining, 0.2), max(self.engine.slots, 1.0))
+
+    @cached_property
     def x(self) -> Floats:
         """Running requests (n_w, n_y) where slots are no limit."""
-        return np.maximum(self.level * np.arange(self.n_y)[None, :] - self.waiting[:, None], 0.0)
+        found = np.maximum(self._rest, 0.0)
+        return found if self.leaner is None else np.asarray(found * self.leaner[:, None])
+
+    @cached_property
+    def _rest(self) -> Floats:
+        """Decode work (n_w, n_y) less what waits in the mean; below zero where less than that waits."""
+        return np.asarray(self.level * np.arange(self.n_y)[None, :] - self.waiting[:, None])
+
+    def leaner_by(self, law: Floats) -> tuple[Floats, float]:
+        """What makes the mean number running at each w, by a law (n_w, n_y) of states, that of the work that
+        does not wait; and the share of all that run which this changes."""
+        some = np.maximum(self._rest, 0.0)
+        there, meant = (law * some).sum(axis=1), (law * self._rest).sum(axis=1)
+        ratio = np.clip(np.divide(meant, there, out=np.ones_like(there), where=there > 1e-12), 0.0, 1.0)
+        used = np.ones_like(ratio) if self.leaner is None else self.leaner
+        area = (law * some * self.seconds).sum(axis=1)
+        return ratio, float(np.abs(ratio - used) @ area / max(float(area.sum()), 1e-12))
 
     @cached_property
     def running(self) -> Floats:
@@ -67,7 +89,7 @@ class Mesh:
 
     def admitted(self, x: Floats) -> Ints:
         """Cells for which there are free slots."""
-        free = np.floor(np.maximum(self.engine.slots - x, 0.0) + 1e-9)
+        free = np.floor(np.maximum(self.engine.slots - x, 0.0) / self.joining + 1e-9)
         cells = np.ceil(free * self.engine.demand.mean_prompt / self.cell)
         return np.asarray(np.minimum(cells, 1e6).astype(np.intp))
 
@@ -178,16 +200,38 @@ class StepsAt:
 
     taken: Ints
     seconds: Floats
+    decodes: NDArray[np.bool_]  # whether the running requests get their token in the step
     rows: Floats  # (n_w, n_w)
     gained: Floats  # (n_w, n_w) decode steps that come on each way
 
     @classmethod
-    def of(cls, mesh: Mesh, running: Floats, x: Floats) -> StepsAt:
+    def of(cls, mesh: Mesh, running: float) -> StepsAt:
+        """At ``running`` requests; where they take all slots, those that end are replaced at once.
+
+        With less than one end a step, only that share of the steps takes a prompt. Where prompts run alone, a
+        decode follows each step of prompts, so the chain is of steps of both.
+        """
+        slots = mesh.engine.slots
+        n = np.full(mesh.n_w, min(running, slots))
+        freed = max(mesh.joining, min(running, slots) / mesh.remaining)
+        is_full = running > slots - freed
+        open_ = np.minimum(n, max(slots - freed, 0.0))
         waiting = np.minimum(np.arange(mesh.n_w), mesh.full_cells)
-        taken = np.minimum(waiting, mesh.admitted(x))
-        seconds = mesh.table.seconds(running, taken, mesh.full_cells)
+        taken = np.minimum(waiting, mesh.admitted(open_))
+        seconds = mesh.table.seconds(n, taken, mesh.full_cells)
+        decodes = np.full(mesh.n_w, mesh.rule.mixed or is_full) | (taken == 0)
+        if is_full and not mesh.rule.mixed:
+            seconds = np.where(taken > 0, seconds + mesh.table.decode_s(n), seconds)
         rows, gained = mesh.arrivals(seconds, np.arange(mesh.n_w) - taken)
-        return cls(taken=taken, seconds=seconds, rows=rows, gained=gained)
+        often = min(running, slots) / max(mesh.engine.demand.mean_decode, 1e-9)
+        if is_full and often < 1:
+            alone = mesh.table.decode_s(n)
+            stay, more = mesh.arrivals(alone, np.arange(mesh.n_w))
+            both = often * rows + (1 - often) * stay
+            work = often * rows * gained + (1 - often) * stay * more
+            gained = np.divide(work, both, out=np.zeros_like(both), where=both > 1e-15)
+            rows, seconds = both, often * seconds + (1 - often) * alone
+        return cls(taken=taken, seconds=seconds, decodes=decodes, rows=rows, gained=gained)
 
     @cached_property
     def stationary(self) -> Floats:

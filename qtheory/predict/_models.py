@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
+from qtheory.system.workload import Workload
 
-from . import _chunked, _fcfs, _sjf, _slo
+from . import _chunked, _fcfs, _orca, _sjf, _slo, _static
 from ._setting import Setting
+from ._steps import Rule
 from .limits import Limit
 
-__all__ = ["MODELS", "Model", "Setting", "check_known", "outside", "scheduler_spec"]
+__all__ = ["MODELS", "Model", "Setting", "check_known", "outside", "prepared", "scheduler_spec"]
 
 Columns = dict[str, Any]
 Floats = NDArray[np.float64]
@@ -26,19 +29,24 @@ _MOST_SHEDDING_LOAD = 0.85
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A scheduler's stability limit and its two tiers."""
+    """A scheduler's stability limit, its two tiers, and its steps if they are all that matters."""
 
     limit: Callable[[Setting], Limit]
     numeric: Callable[[Setting], Columns]
     closed: Callable[[Setting, Floats], dict[str, Floats]]
     always_stable: bool = False
+    steps: Rule | None = None  # of the fluid model above the limit and of the closed network
 
 
 MODELS: dict[str, Model] = {
-    "fcfs": Model(limit=_fcfs.limit, numeric=_fcfs.numeric, closed=_fcfs.closed),
-    "chunked": Model(limit=_chunked.limit, numeric=_chunked.numeric, closed=_chunked.closed),
+    "fcfs": Model(limit=_fcfs.limit, numeric=_fcfs.numeric, closed=_fcfs.closed, steps=Rule(mixed=False)),
+    "chunked": Model(
+        limit=_chunked.limit, numeric=_chunked.numeric, closed=_chunked.closed, steps=Rule(mixed=True)
+    ),
     "slo": Model(limit=_slo.limit, numeric=_slo.numeric, closed=_slo.closed, always_stable=True),
     "sjf": Model(limit=_sjf.limit, numeric=_sjf.numeric, closed=_sjf.closed),
+    "orca": Model(limit=_orca.limit, numeric=_orca.numeric, closed=_orca.closed),
+    "static": Model(limit=_static.limit, numeric=_static.numeric, closed=_static.closed),
 }
 
 
@@ -49,6 +57,19 @@ def scheduler_spec(replica: ReplicaSpec, name: str) -> SchedulerSpec:
         usual = replica.hardware.budget_tokens if replica.scheduler.whole_prompts else spec.budget_tokens
         return replace(spec, budget_tokens=usual)
     return replace(spec, budget_tokens=min(replica.max_model_len_tokens, WHOLE_PROMPT_BUDGET_TOKENS))
+
+
+def prepared(replica: ReplicaSpec, workload: Workload, scheduler: str | None) -> tuple[Model, Setting]:
+    """The model of a scheduler, and what it is given."""
+    name = replica.scheduler.name if scheduler is None else scheduler
+    if name not in MODELS:
+        known = ", ".join(MODELS)
+        raise ConfigError(
+            f"scheduler: there is no model of {checks.shown(name)}; one of {known}, or simulate it"
+        )
+    if name != replica.scheduler.name:
+        replica = replace(replica, scheduler=scheduler_spec(replica, name))
+    return MODELS[name], Setting.of(replica, workload, 1.0)
 
 
 def check_known(setting: Setting, limit: Limit) -> None:

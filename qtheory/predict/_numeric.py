@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from qtheory.system.slo import Slo
 
-from ._backlog import Backlog, solve_backlog
-from ._drafts import make_mesh
-from ._first_token import FirstToken, first_token
+from ._backlog import Backlog
+from ._first_token import FirstToken, first_token, with_followers
 from ._gaps import gap_law
 from ._gridlaw import GridLaw, law_of_atoms, mixed_law
 from ._per_token import DecodeAtoms, decode_atoms
+from ._settled import settled
 from ._steps import Rule
 from .inputs import Engine
 
@@ -46,7 +46,7 @@ class Steady:
 
 def steady(engine: Engine, rule: Rule, rate_rps: float) -> Steady:
     """Solve one point below the limit."""
-    backlog = solve_backlog(make_mesh(engine, rule, rate_rps))
+    backlog = settled(engine, rule, rate_rps)
     return steady_of(backlog)
 
 
@@ -54,7 +54,11 @@ def steady_of(backlog: Backlog) -> Steady:
     """Laws of all requests."""
     first = first_token(backlog)
     decode = decode_atoms(backlog, first)
-    return Steady(backlog=backlog, first=first, decode=decode, by_little=by_little(backlog, first, decode))
+    factor = by_little(backlog, first, decode)
+    demand = backlog.mesh.engine.demand
+    if demand.lasting > demand.burstiness:  # the chain knows nothing of who follows later
+        decode = decode_atoms(backlog, with_followers(backlog.mesh, first))
+    return Steady(backlog=backlog, first=first, decode=decode, by_little=factor)
 
 
 def gap_of(backlog: Backlog) -> float:

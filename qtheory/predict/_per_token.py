@@ -75,12 +75,10 @@ class _Held:
 
 
 def _held(mesh: Mesh, running: float, start: Floats) -> _Held:
-    n = np.full(mesh.n_w, min(running, mesh.engine.slots))
-    open_ = np.minimum(n, max(mesh.engine.slots - 1, 0.0))  # a place is free again sooner or later
-    chain = StepsAt.of(mesh, n, open_)
-    rows, seconds = chain.rows, _true_seconds(mesh, chain, running)
-    decodes = np.ones(mesh.n_w, dtype=bool) if mesh.rule.mixed else chain.taken == 0
-    if mesh.rule.mixed:
+    chain = StepsAt.of(mesh, running)
+    rows, seconds = _single_steps(mesh, chain, running)
+    decodes = chain.decodes
+    if decodes.all():
         cycle, weighted, first, second = rows, seconds[:, None] * rows, seconds, seconds**2
     else:
         prompts = rows * ~decodes[:, None]
@@ -113,13 +111,14 @@ def _held(mesh: Mesh, running: float, start: Floats) -> _Held:
     )
 
 
-def _true_seconds(mesh: Mesh, chain: StepsAt, running: float) -> Floats:
-    """Steps whose budget is spent at their own length, not at that of the cells they stand for."""
+def _single_steps(mesh: Mesh, chain: StepsAt, running: float) -> tuple[Floats, Floats]:
+    """Rows and seconds of single steps, where cells stand for shares of a step or for several of them."""
     if not mesh.rule.mixed:
-        return chain.seconds
+        return chain.rows, chain.seconds
     room = mesh.rule.room_tokens(mesh.engine, min(running, mesh.engine.slots))
-    full = chain.taken == mesh.full_cells
-    return np.where(full, chain.seconds * room / (mesh.full_cells * mesh.cell), chain.seconds)
+    n_steps = np.where(chain.taken == mesh.full_cells, mesh.full_cells * mesh.cell / room, 1.0)
+    moved = (1 / np.maximum(n_steps, 1.0))[:, None]  # the last of several steps ends in another cell
+    return moved * chain.rows + (1 - moved) * np.eye(mesh.n_w), chain.seconds / n_steps
 
 
 @dataclass(frozen=True, eq=False)

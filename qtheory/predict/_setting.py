@@ -8,7 +8,7 @@ from qtheory.system.replica import ReplicaSpec
 from qtheory.system.slo import Slo
 from qtheory.system.workload import OpenArrivals, Workload
 
-from ._bursts import burstiness_within
+from ._bursts import bursts_of
 from .demand import demand_of
 from .inputs import Engine, engine_of
 
@@ -39,11 +39,11 @@ class Setting:
         )
 
     def at_rate(self, rate_rps: float, limit_rps: float) -> Setting:
-        """The same at a rate: arrivals as bursty as they are while a prompt waits and is computed."""
+        """The same at a rate: arrivals as bursty as they are while prompts queue, and while requests run."""
         engine, arrivals = self.engine, self.workload.arrivals
         if isinstance(arrivals, OpenArrivals) and engine.demand.burstiness > 1:
-            left = max(1 - rate_rps / limit_rps, 0.05)
-            window_s = engine.step_s(engine.demand.mean_prompt, 0.0) / left
-            within = burstiness_within(arrivals, rate_rps, window_s)
-            engine = replace(engine, demand=replace(engine.demand, burstiness=within))
+            mixed = not self.replica.scheduler.whole_prompts
+            queueing, running = bursts_of(arrivals, engine, rate_rps, limit_rps, mixed=mixed)
+            demand = replace(engine.demand, burstiness=queueing, slow_burstiness=running)
+            engine = replace(engine, demand=demand)
         return replace(self, rate_rps=rate_rps, engine=engine)

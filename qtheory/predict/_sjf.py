@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._backlog import solve_backlog
 from ._closed import formulas_of
-from ._drafts import make_mesh
-from ._first_token import first_token
+from ._first_token import first_token, with_followers
 from ._numeric import Steady, by_little, columns_of
 from ._per_token import DecodeAtoms, decode_atoms
 from ._setting import Setting
+from ._settled import settled
 from ._steps import Rule
 from .limits import Limit, limit_of
 
@@ -34,10 +33,13 @@ def limit(setting: Setting) -> Limit:
 def numeric(setting: Setting) -> dict[str, Any]:
     """Columns: the chain of chunked prefill, its waits stretched by what the order does to each output
     length."""
-    backlog = solve_backlog(make_mesh(setting.engine, _RULE, setting.rate_rps))
+    backlog = settled(setting.engine, _RULE, setting.rate_rps)
     base = first_token(backlog)
     decode = decode_atoms(backlog, base)
     factor = by_little(backlog, base, decode)
+    demand = setting.engine.demand
+    if demand.lasting > demand.burstiness:
+        decode = decode_atoms(backlog, with_followers(backlog.mesh, base))
     points = []
     for low, high, ratio, share in _classes(setting):
         first = first_token(backlog, stretch=ratio)

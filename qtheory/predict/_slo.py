@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._backlog import solve_backlog
 from ._closed import formulas_of
-from ._drafts import make_mesh
 from ._first_token import FINE, clearing_s
-from ._mesh import Mesh
+from ._mesh import Mesh, StepsAt
 from ._numeric import columns_of, steady_of
 from ._setting import Setting
+from ._settled import settled
 from ._steps import Rule
 from .limits import Limit, limit_of
 
@@ -23,7 +22,8 @@ Floats = NDArray[np.float64]
 
 _RULE = Rule(mixed=True)
 _FULL = 0.9  # share of the slots taken
-_LENGTHS = 13  # lengths at which arrivals are cut off
+_CUTS = np.unique(np.concatenate([np.linspace(0.0, 1.0, 13), [0.95, 0.97, 0.98, 0.99, 0.995, 0.998]]))
+"""Shares of the arrivals, by length, at which they are cut off."""
 
 
 def limit(setting: Setting) -> Limit:
@@ -45,14 +45,14 @@ def numeric(setting: Setting) -> dict[str, Any]:
         from ._chunked import numeric as without
 
         return without(setting)
-    mesh = make_mesh(
+    backlog = settled(
         setting.engine,
         _RULE,
         setting.rate_rps,
         patience=lambda draft: _longest(draft, deadline_s),
         load=load,
     )
-    point = steady_of(solve_backlog(mesh))
+    point = steady_of(backlog)
     served = point.first.served
     found = columns_of([(1.0, point)], setting.slo)
     return found | {"goodput_frac": served * found["goodput_frac"], "shed_frac": 1 - served}
@@ -65,16 +65,25 @@ def _longest(mesh: Mesh, deadline_s: float) -> Floats:
     nodes = np.array([busy, busy + 1.0])
     full_steps = np.arange(mesh.n_w) // mesh.full_cells * mesh.full_cells  # then the last ones leave room
     cleared = clearing_s(mesh, nodes, mesh.cell / FINE, mesh.n_w * FINE)[full_steps * FINE, 0]
-    steps = mesh.table.seconds(nodes[:1], np.array([0, mesh.full_cells])[:, None], mesh.full_cells)[:, 0]
-    rest = np.where(np.arange(mesh.n_w) > 0, steps[1], steps[0]) / 2  # of the step that is found
+    rest = _rest_s(mesh)
     alone, demand = _alone_s(mesh), mesh.engine.demand
     order = np.argsort(demand.prompt_tokens)
     below = np.cumsum(demand.prompt_probs[order])
-    place = np.minimum(np.searchsorted(below, np.linspace(0.0, 1.0, _LENGTHS)[1:] - 1e-12), len(order) - 1)
-    cuts = np.concatenate([[0.0], demand.prompt_tokens[order][place]])
-    needs = np.concatenate([[-np.inf], alone[order][place]])
-    fits = np.searchsorted(needs, deadline_s - cleared - rest, side="right") - 1
-    return np.asarray(cuts[fits])
+    fitting = np.searchsorted(alone[order], deadline_s - cleared - rest, side="right")
+    share = np.concatenate([[0.0], below])[fitting]
+    nearest = _CUTS[np.argmin(np.abs(share[:, None] - _CUTS[None, :]), axis=1)]
+    place = np.minimum(np.searchsorted(below, nearest - 1e-12), len(order) - 1)
+    return np.asarray(np.where(nearest > 0, demand.prompt_tokens[order][place], 0.0))
+
+
+def _rest_s(mesh: Mesh) -> Floats:
+    """Mean seconds (n_w,) left of the step that an arrival finds, by the tokens that the step leaves."""
+    chain = StepsAt.of(mesh, min(mesh.n_mean, mesh.engine.slots))
+    left = np.arange(mesh.n_w) - chain.taken
+    weight = chain.stationary * chain.seconds
+    there = np.bincount(left, weight, mesh.n_w)
+    whole = np.bincount(left, weight * chain.seconds / 2, mesh.n_w)
+    return np.asarray(np.where(there > 1e-9, whole / np.maximum(there, 1e-9), chain.seconds[-1] / 2))
 
 
 def _alone_s(mesh: Mesh) -> Floats:

@@ -15,6 +15,8 @@ __all__ = ["Rule", "StepTable"]
 
 Floats = NDArray[np.float64]
 
+_PARTS = 6
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
@@ -57,11 +59,26 @@ class StepTable:
         return np.array([self.engine.decode_s(n) for n in self._nodes])
 
     @cached_property
+    def _parts(self) -> int:
+        """Parts of a cell that the table tells apart: several where a cell is more than one step."""
+        wide = self.rule.mixed and self.cell > self.rule.room_tokens(self.engine, 1.0)
+        return _PARTS if wide else 1
+
+    @cached_property
     def _prompt(self) -> Floats:
-        """(nodes, n_cells + 2); one row where decodes stand still."""
+        """(nodes, parts of cells); one row where decodes stand still."""
         rows = self._nodes if self.rule.mixed else self._nodes[:1]
-        tokens = self.cell * np.arange(self.n_cells + 2)
-        return np.array([[self.engine.step_s(t, n) if t else 0.0 for t in tokens] for n in rows])
+        tokens = self.cell / self._parts * np.arange(self._parts * (self.n_cells + 1) + 1)
+        return np.array([[self._steps_s(t, n) if t else 0.0 for t in tokens] for n in rows])
+
+    def _steps_s(self, tokens: float, n: float) -> float:
+        """A step, or several where the budget does not hold the tokens."""
+        if self._parts == 1:
+            return self.engine.step_s(tokens, n)
+        room = self.rule.room_tokens(self.engine, n)
+        whole, rest = divmod(tokens, room)
+        last = self.engine.step_s(rest, n) if rest > 0 else 0.0
+        return whole * self.engine.step_s(room, n) + last
 
     @cached_property
     def _full(self) -> Floats:
@@ -79,7 +96,8 @@ class StepTable:
 
     def prompt_s(self, n: Floats, cells: Floats) -> Floats:
         """Steps with ``cells`` of prompt, more than none; need not be whole."""
-        low = np.clip(cells.astype(np.intp), 1, self.n_cells)
+        cells = cells * self._parts
+        low = np.clip(cells.astype(np.intp), 1, self._parts * (self.n_cells + 1) - 1)
         share = np.clip(cells - low, -1.0, 1.0)
         if len(self._prompt) == 1:
             return np.asarray((1 - share) * self._prompt[0, low] + share * self._prompt[0, low + 1])

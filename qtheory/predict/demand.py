@@ -37,9 +37,11 @@ class Demand:
     prompt_decode : float
         :math:`E[s d]`; :math:`E[s]E[d]` if the two do not depend on each other.
     burstiness : float
-        Index of dispersion of the arrivals over a long time, 1 for Poisson, >= 0.
+        Index of dispersion of the arrivals over the time in which prompts queue, 1 for Poisson, >= 0.
     paired_prompts : array, shape (m,), optional
         Mean prompt of the requests with each number of decode steps; by default a straight line.
+    slow_burstiness : float, optional
+        Index of dispersion over the time in which requests run; by default ``burstiness``.
 
     Raises
     ------
@@ -66,9 +68,15 @@ class Demand:
     prompt_decode: float
     burstiness: float = 1.0
     paired_prompts: Floats | None = None
+    slow_burstiness: float | None = None
 
     def __post_init__(self) -> None:
         checks.non_negative(prompt_decode=self.prompt_decode, burstiness=self.burstiness)
+
+    @property
+    def lasting(self) -> float:
+        """Index of dispersion of the arrivals over the time in which requests run."""
+        return self.burstiness if self.slow_burstiness is None else self.slow_burstiness
 
     def prompt_moment(self, k: int) -> float:
         """E[s^k] for k up to 3, tokens to the power k."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._cells import Inflow
+from ._cells import spread
 from ._steps import Rule
 from .inputs import Engine
 
@@ -75,7 +75,7 @@ def limit_of(engine: Engine, rule: Rule) -> Limit:
     >>> demand = demand_of(find_profile("chat").workload(n_requests=1))
     >>> limit = limit_of(engine_of(replica_of(Scenario(model="llama-3.1-8b")), demand), Rule(mixed=True))
     >>> print(f"{limit.rate_rps:.2f} rps, {limit.binds}")
-    9.00 rps, slots
+    9.01 rps, slots
     """
     by_slots = _by_slots(engine, rule)
     if not rule.mixed:
@@ -98,7 +98,7 @@ def _by_slots(engine: Engine, rule: Rule) -> Limit:
     room = rule.room_tokens(engine, n)
     each = per_step = n / max(demand.mean_decode, 1.0)  # requests that a step of decodes ends
     for _ in range(12 if rule.mixed else 1):
-        tokens, mass = _served_tokens(engine, each, 1 + redone)
+        tokens, mass = _served_tokens(engine, each, 1 + redone, n)
         n_steps = np.maximum(tokens / room, 1.0)
         steps = float(mass @ n_steps) if rule.mixed else 1.0  # steps beyond the first decode as well
         each = per_step * steps
@@ -136,20 +136,18 @@ def _redone(engine: Engine) -> float:
     return share * (1 + demand.mean_remaining / demand.mean_prompt)
 
 
-def _served_tokens(engine: Engine, each: float, factor: float) -> tuple[Floats, Floats]:
-    """Prompt tokens that are computed between two steps of decodes, and their probabilities."""
+def _served_tokens(engine: Engine, each: float, factor: float, n: float) -> tuple[Floats, Floats]:
+    """Prompt tokens that are computed between two steps of decodes, and their probabilities.
+
+    Each of the ``n`` running requests ends with the same probability, and a prompt takes its place.
+    """
     demand = engine.demand
     longest = float(engine.weighted_tokens.max())
     reach = 1.2 * longest + each * demand.mean_prompt + 8 * math.sqrt(each * demand.prompt_moment(2))
     cell = reach / _CELLS
-    inflow = Inflow.of(
-        demand,
-        engine.weighted_tokens,
-        rate_rps=1.0,
-        cell=cell,
-        n=_CELLS,
-        times_s=np.array([each, 1.01 * each]),
-    )
-    law = inflow.laws[0]
+    one = np.fft.rfft(spread(engine.weighted_tokens / cell, demand.prompt_probs, 4 * _CELLS))
+    places = max(math.ceil(n), 1)
+    ends = min(each / places, 1.0)
+    law = np.fft.irfft((1 - ends + ends * one) ** places).clip(0.0)[:_CELLS]
     kept = law > 1e-9
-    return factor * cell * np.arange(_CELLS)[kept], law[kept] / law[kept].sum()
+    return np.asarray(factor * cell * np.arange(_CELLS)[kept]), np.asarray(law[kept] / law[kept].sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,20 +11,28 @@ import numpy as np
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, UnstableError
 from qtheory.system.replica import ReplicaSpec
-from qtheory.system.workload import Workload
+from qtheory.system.workload import ClosedLoop, Workload
 
 from . import _models
+from ._overload import finite
 from ._setting import Setting
+from .closed_loop import predict_closed_loop
 from .limits import Limit
 from .prediction import Prediction
 
-__all__ = ["MODELLED_SCHEDULERS", "TIERS", "limit_rps", "predict", "sweep"]
+__all__ = ["MODELLED_SCHEDULERS", "OVERLOAD_SCHEDULERS", "TIERS", "limit_rps", "predict", "sweep"]
+
+_Horizon = Callable[[float], float]
+_MUCH_REDONE, _LEAST_OVERLOAD = 0.1, 1.2  # nearer to the limit its error would be most of the backlog
 
 TIERS = ("closed", "numeric")
 """``closed``: formulas, under a millisecond a point; ``numeric``: a Markov chain, a fraction of a second."""
 
 MODELLED_SCHEDULERS = tuple(_models.MODELS)
 """Schedulers that there is a model of."""
+
+OVERLOAD_SCHEDULERS = tuple(name for name, model in _models.MODELS.items() if model.steps is not None)
+"""Schedulers that have an answer above their limit if a horizon is given."""
 
 
 def predict(
@@ -34,21 +42,28 @@ def predict(
     rate_rps: float | None = None,
     scheduler: str | None = None,
     tier: str = "numeric",
+    duration_s: float | None = None,
+    n_requests: int | None = None,
 ) -> Prediction:
-    """Latency and goodput of a replica at an arrival rate, in steady state.
+    """Latency and goodput of a replica at an arrival rate, in steady state or above it for a while.
 
     Parameters
     ----------
     replica : ReplicaSpec
         What serves.
     workload : Workload
-        Lengths, kind of arrivals and limits.
+        Lengths, kind of arrivals and limits; without a rate a closed loop is answered by
+        `predict_closed_loop`.
     rate_rps : float, optional
         Arrival rate, requests per second, > 0 (default: that of the workload).
     scheduler : str, optional
         One of `MODELLED_SCHEDULERS` (default: that of the replica).
     tier : str
         One of `TIERS`.
+    duration_s, n_requests : float, int, optional
+        Horizon for rates that are not below the limit: seconds for which requests come to an empty system,
+        > 0, or their number, >= 1; not both. The fluid model with its diffusion answers then, in either tier,
+        for the schedulers in `OVERLOAD_SCHEDULERS`. Below the limit the answer is the steady state.
 
     Raises
     ------
@@ -57,7 +72,7 @@ def predict(
     ConvergenceError
         If the numeric tier finds no law of the steps within 6 %.
     UnstableError
-        If the rate is not below the stability limit.
+        If the rate is not below the stability limit, without a horizon or a model of overload.
 
     Examples
     --------
@@ -69,8 +84,11 @@ def predict(
     >>> print(f"load {point.load_frac:.2f}, TTFT {point.mean_ttft_s:.2f} s, binds: {point.binds}")
     load 0.56, TTFT 0.15 s, binds: slots
     """
+    if rate_rps is None and isinstance(workload.arrivals, ClosedLoop):
+        return predict_closed_loop(replica, workload, scheduler=scheduler)
     rate = workload.offered_rps if rate_rps is None else rate_rps
-    return sweep(replica, workload, [rate], scheduler=scheduler, tier=tier)[0]
+    horizon: dict[str, Any] = {"duration_s": duration_s, "n_requests": n_requests}
+    return sweep(replica, workload, [rate], scheduler=scheduler, tier=tier, **horizon)[0]
 
 
 def sweep(
@@ -80,6 +98,8 @@ def sweep(
     *,
     scheduler: str | None = None,
     tier: str = "closed",
+    duration_s: float | None = None,
+    n_requests: int | None = None,
 ) -> list[Prediction]:
     """`predict` at many rates; the closed tier computes them at once.
 
@@ -90,6 +110,8 @@ def sweep(
     rates_rps : sequence of float
         Requests per second, > 0.
     scheduler, tier : str
+        As in `predict`.
+    duration_s, n_requests : float, int, optional
         As in `predict`.
 
     Raises
@@ -113,23 +135,75 @@ def sweep(
     checks.positive(**{f"rates_rps[{place}]": rate for place, rate in enumerate(rates_rps)})
     if not len(rates_rps):
         return []
-    model, setting = _prepared(replica, workload, scheduler)
+    model, setting = _models.prepared(replica, workload, scheduler)
     limit = model.limit(setting)
-    if max(rates_rps) >= limit.rate_rps and not model.always_stable:
-        raise UnstableError(
-            f"rate_rps={max(rates_rps):g} is not below the limit of {limit.rate_rps:.4g} req/s of "
-            f"{setting.scheduler} ({limit.binds} bind); lower the rate or add replicas"
-        )
+    horizon = _horizon(duration_s, n_requests)
+    above = [rate for rate in rates_rps if rate >= limit.rate_rps and not model.always_stable]
+    if above and (horizon is None or model.steps is None):
+        raise UnstableError(_unstable(setting, limit, max(above), has_overload=model.steps is not None))
+    steady = [rate for rate in rates_rps if rate not in above]
+    found = dict(zip(steady, _steady(model, setting, limit, steady, tier), strict=True))
+    for rate in above:
+        found[rate] = _overloaded(model, setting.at_rate(rate, limit.rate_rps), limit, tier, horizon)
+    return [found[rate] for rate in rates_rps]
+
+
+def _horizon(duration_s: float | None, n_requests: int | None) -> _Horizon | None:
+    """The horizon as a function of the rate."""
+    if duration_s is not None and n_requests is not None:
+        raise ConfigError("duration_s, n_requests: give one of the two")
+    if duration_s is not None:
+        checks.positive(duration_s=duration_s)
+        return lambda _: float(duration_s)
+    if n_requests is not None:
+        checks.integer(n_requests=n_requests)
+        return lambda rate: n_requests / rate
+    return None
+
+
+def _unstable(setting: Setting, limit: Limit, rate_rps: float, *, has_overload: bool) -> str:
+    ways = "lower the rate or add replicas"
+    if has_overload:
+        ways += ", or give a horizon (duration_s or n_requests)"
+    return (
+        f"rate_rps={rate_rps:g} is not below the limit of {limit.rate_rps:.4g} req/s of "
+        f"{setting.scheduler} ({limit.binds} bind); {ways}"
+    )
+
+
+def _steady(
+    model: _models.Model, setting: Setting, limit: Limit, rates_rps: Sequence[float], tier: str
+) -> list[Prediction]:
+    """Rates below the limit."""
     points = [setting.at_rate(float(rate), limit.rate_rps) for rate in rates_rps]
     for point in points:
         _models.check_known(point, limit)
-    if tier == "numeric":
+    if tier == "numeric" or not points:
         return [_prediction(point, limit, tier, model.numeric(point)) for point in points]
     columns = model.closed(setting, np.array(rates_rps, dtype=float))
     return [
         _prediction(point, limit, tier, {name: float(column[k]) for name, column in columns.items()})
         for k, point in enumerate(points)
     ]
+
+
+def _overloaded(
+    model: _models.Model, setting: Setting, limit: Limit, tier: str, horizon: _Horizon | None
+) -> Prediction:
+    """A rate that is not below the limit, for a while."""
+    if horizon is None or model.steps is None:
+        raise UnstableError(_unstable(setting, limit, setting.rate_rps, has_overload=False))
+    load = setting.rate_rps / limit.rate_rps
+    if limit.redone_frac > _MUCH_REDONE and load < _LEAST_OVERLOAD:
+        raise ConfigError(
+            f"rate_rps={setting.rate_rps:g}: where much is preempted there is no model of a load from 1 to "
+            f"{_LEAST_OVERLOAD:g} ({_LEAST_OVERLOAD * limit.rate_rps:.4g} req/s); simulate it"
+        )
+    seconds = horizon(setting.rate_rps)
+    point = _prediction(setting, limit, tier, finite(setting, limit, model.steps, seconds))
+    note = f"no steady state at a load of {point.load_frac:.2f}: all requests of {seconds:.4g} s from empty"
+    kept = [text for text in point.warnings if "is above 0.95" not in text]
+    return replace(point, kind="finite horizon, predicted", duration_s=seconds, warnings=(note, *kept))
 
 
 def _prediction(setting: Setting, limit: Limit, tier: str, found: dict[str, Any]) -> Prediction:
@@ -163,19 +237,5 @@ def limit_rps(replica: ReplicaSpec, workload: Workload, *, scheduler: str | None
     >>> round(limit_rps(replica_of(scenario), workload_of(scenario)), 1)
     9.0
     """
-    model, setting = _prepared(replica, workload, scheduler)
+    model, setting = _models.prepared(replica, workload, scheduler)
     return model.limit(setting).rate_rps
-
-
-def _prepared(
-    replica: ReplicaSpec, workload: Workload, scheduler: str | None
-) -> tuple[_models.Model, Setting]:
-    name = replica.scheduler.name if scheduler is None else scheduler
-    if name not in _models.MODELS:
-        known = ", ".join(_models.MODELS)
-        raise ConfigError(
-            f"scheduler: there is no model of {checks.shown(name)}; one of {known}, or simulate it"
-        )
-    if name != replica.scheduler.name:
-        replica = replace(replica, scheduler=_models.scheduler_spec(replica, name))
-    return _models.MODELS[name], Setting.of(replica, workload, 1.0)

@@ -25,7 +25,8 @@ class Prediction:
     tier : str
         ``closed`` or ``numeric``.
     kind : str
-        ``steady state, predicted``, or what else the numbers are of.
+        ``steady state, predicted``; ``finite horizon, predicted``: of all requests of a limited time; or
+        ``closed loop, predicted``: with a fixed number in flight, where the rate is a result.
     limit_rps : float
         Stability limit, requests per second.
     load_frac : float
@@ -45,6 +46,12 @@ class Prediction:
         Requests that decode, time average.
     shed_frac : float
         Share of the requests that are given up.
+    duration_s : float, optional
+        Seconds for which requests come, from an empty system; None in a steady state.
+    end_backlog : float, optional
+        Requests not yet begun when the last one comes; None in a steady state.
+    in_flight : int, optional
+        Requests in flight in a closed loop; None with open arrivals.
     warnings : tuple of str
         Where the question lies outside the range in which the model was checked.
 
@@ -90,6 +97,9 @@ class Prediction:
     tpot_good_frac: float
     mean_running: float
     shed_frac: float = 0.0
+    duration_s: float | None = None
+    end_backlog: float | None = None
+    in_flight: int | None = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -104,8 +114,9 @@ class Prediction:
 
     @property
     def throughput_rps(self) -> float:
-        """Served requests per second."""
-        return self.rate_rps * (1 - self.shed_frac)
+        """Served requests per second, while they come."""
+        served = self.rate_rps * (1 - self.shed_frac)
+        return served if self.duration_s is None else served - (self.end_backlog or 0.0) / self.duration_s
 
     def row(self) -> dict[str, Any]:
         """The plain numbers, one key a field."""

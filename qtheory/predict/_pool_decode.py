@@ -1,0 +1,129 @@
+"""A decode instance of disaggregated pools: state-dependent processor sharing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from .inputs import Engine
+
+__all__ = ["DecodePool"]
+
+Floats = NDArray[np.float64]
+
+_LEVELS = (np.arange(24) + 0.5) / 24  # of the number running
+_BEYOND = 6  # numbers listed, in places of all instances
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DecodePool:
+    r"""Requests that decode, ``n_equal`` instances that share them equally (1: each has arrivals of its own).
+
+    All that run get a token in each step, so the number is that of processor sharing at the speed
+    :math:`k/(\bar dV(k))`, whose law :math:`\pi(k)\propto\prod_{j\le k}\lambda\bar dV(j)/j` depends on the
+    outputs by their mean alone [1]_. Above the places :math:`n_c` the speed stays, and who comes waits.
+
+    References
+    ----------
+    .. [1] Kelly (1979), "Reversibility and stochastic networks", chapter 3.
+    """
+
+    engine: Engine
+    rate_rps: float
+    n_equal: int
+
+    @property
+    def limit_rps(self) -> float:
+        """Requests a second that all places end."""
+        return self.n_equal * _limit(self.engine)
+
+    @cached_property
+    def _speeds(self) -> tuple[Floats, Floats]:
+        """Numbers (k,) that run on one instance, and seconds of its steps."""
+        nodes = np.unique(
+            np.concatenate([np.arange(1.0, 9.0), np.linspace(8.0, max(self.engine.slots, 9.0), 40)])
+        )
+        return nodes, np.array([self.engine.decode_s(n) for n in nodes])
+
+    @cached_property
+    def _law(self) -> tuple[Floats, Floats]:
+        """Numbers (k,) in all instances, and their probabilities."""
+        places = self.n_equal * self.engine.slots
+        load = self.rate_rps / self.limit_rps
+        top = int(places + min(_BEYOND * places, 40 / max(1 - load, 1e-3)) + 20)
+        k = np.arange(1.0, top + 1)
+        running = np.minimum(np.maximum(k / self.n_equal, 1.0), self.engine.slots)
+        ends = np.minimum(k, places) / (self.engine.demand.mean_decode * np.interp(running, *self._speeds))
+        logs = np.concatenate([[0.0], np.cumsum(np.log(self.rate_rps / ends))])
+        law = np.exp(logs - logs.max())
+        return np.arange(top + 1.0), law / law.sum()
+
+    @cached_property
+    def mean_running(self) -> float:
+        """Requests that decode, all instances."""
+        k, law = self._law
+        return float(np.minimum(k, self.n_equal * self.engine.slots) @ law)
+
+    @cached_property
+    def gap_s(self) -> float:
+        """Mean seconds of the steps that a request sees: by Little's law."""
+        return self.mean_running / (self.rate_rps * self.engine.demand.mean_decode)
+
+    @cached_property
+    def waits(self) -> tuple[float, float]:
+        """Probability of finding no place, and the mean wait then."""
+        k, law = self._law
+        places = self.n_equal * self.engine.slots
+        late = float(law[k >= places].sum())
+        demand = self.engine.demand
+        variable = demand.decode_moment(2) / (2 * demand.mean_decode**2)  # (1 + scv) / 2, exponential 1
+        behind = float(np.maximum(k - places + 1, 0.0) @ law)
+        return late, variable * behind / self.limit_rps / late if late > 1e-12 else 0.0
+
+    @cached_property
+    def _seen(self) -> Floats:
+        """Seconds of steps at equally likely states, weighted by who sees them."""
+        k, law = self._law
+        running = np.minimum(np.maximum((k + 1) / self.n_equal, 1.0), self.engine.slots)
+        steps = np.interp(running, *self._speeds)
+        order = np.argsort(steps)
+        return np.interp(_LEVELS, np.cumsum(law[order]), steps[order])
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """Equally likely gaps between tokens, with the mean of Little's law."""
+        return np.asarray(self._seen * (self.gap_s / self._seen.mean()))
+
+    def per_token_s(self, steps: Floats) -> Floats:
+        """Equally likely mean gaps (d, levels) of requests of so many steps; the longer, the closer.
+
+        The number running forgets in the time t_c, in which a request ends; of its deviations a stay of
+        length T keeps the share sqrt(2/z (1 - (1 - exp(-z))/z)), z = T/t_c.
+        """
+        demand = self.engine.demand
+        unit = max(np.sqrt(demand.mean_remaining * demand.mean_decode), 0.5)
+        n = self.mean_running / self.n_equal
+        nodes, seconds = self._speeds
+        slope = (np.interp(1.02 * n + 0.1, nodes, seconds) - np.interp(n, nodes, seconds)) / (0.02 * n + 0.1)
+        feedback = min(self.rate_rps / self.n_equal * demand.mean_decode * float(slope), 0.97)
+        stay = np.maximum(steps * (1 - feedback) / unit, 1e-9)
+        kept = np.sqrt(np.clip(2 / stay * (1 + np.expm1(-stay) / stay), 0.0, 1.0))
+        return np.asarray(self.gap_s + kept[:, None] * (self.gaps - self.gap_s)[None, :])
+
+
+def _limit(engine: Engine) -> float:
+    """Requests a second that the places of one instance end."""
+    return engine.slots / (engine.demand.mean_decode * engine.decode_s(engine.slots))
+
+
+def erlang_wait(n: int, load: float) -> float:
+    """Mean wait for the first of ``n`` servers over that for the own one of n, at the same load (M/M/n)."""
+    a = n * load
+    k = np.arange(n + 1)
+    terms = np.exp(k * np.log(max(a, 1e-12)) - gammaln(k + 1))
+    last = float(terms[-1]) / (1 - load)
+    return last / (float(terms[:-1].sum()) + last) / (n * load)

@@ -1,0 +1,209 @@
+"""Prefill and decode instances apart: a capped batch queue, links, and processor sharing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtheory.system.slo import Slo
+
+from ._gridlaw import GridLaw, law_of_atoms
+from ._numeric import statistics
+from ._pool_decode import DecodePool, erlang_wait
+from ._round_chain import RoundChain, solve_rounds
+from ._round_waits import RoundLaws
+from ._rounds import Rounds
+from .inputs import Engine
+
+__all__ = ["PoolModel"]
+
+Floats = NDArray[np.float64]
+
+_N_LEVELS = 40
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PoolModel:
+    """The two pools and the links between them, each in its own steady state.
+
+    A prefill instance is a queue with batches of prompts, exact for Poisson arrivals; several of them that
+    share their queue nearly evenly wait as much less as M/M/n does than n of M/M/1. A link is M/G/1 with
+    arrivals in the batches of a prefill step. A decode instance is processor sharing, see `DecodePool`.
+    """
+
+    prefill: Engine
+    decode: Engine
+    rate_rps: float
+    n_prefill: int
+    n_decode: int
+    link: tuple[float, float]  # tokens a second, and seconds on top
+    counts_transfer: bool
+    is_even: bool
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def _rounds(self) -> Rounds:
+        demand = self.prefill.demand
+        alone = replace(
+            demand, decode_steps=np.zeros(1), decode_probs=np.ones(1), prompt_decode=0.0, paired_prompts=None
+        )
+        return Rounds(replace(self.prefill, demand=alone))
+
+    @cached_property
+    def _decode(self) -> DecodePool:
+        n = self.n_decode if self.is_even else 1
+        rate = self.rate_rps * self._decoded * n / self.n_decode
+        demand = self.decode.demand
+        kept = replace(self.decode, demand=_decoding(demand))
+        return DecodePool(engine=kept, rate_rps=rate, n_equal=n)
+
+    @cached_property
+    def _decoded(self) -> float:
+        """Share of the requests that decode at all."""
+        return 1 - self.prefill.demand.one_token_prob
+
+    @cached_property
+    def _limits(self) -> dict[str, float]:
+        demand = self.prefill.demand
+        decode = self._decode.limit_rps / self._decode.n_equal
+        return {
+            "prefill pool": self.n_prefill * self._rounds.limit_rps,
+            "decode pool": self.n_decode * decode / self._decoded,
+            "link": self.n_prefill * self.n_decode * self.link[0] / demand.mean_prompt / self._decoded,
+        }
+
+    @property
+    def limit_rps(self) -> float:
+        """Stable below this rate."""
+        return min(self._limits.values())
+
+    @property
+    def binds(self) -> str:
+        """The pool or link that sets the limit."""
+        return min(self._limits, key=lambda name: self._limits[name])
+
+    @cached_property
+    def _chain(self) -> RoundChain:
+        return solve_rounds(self._rounds, self.rate_rps / self.n_prefill, self._bursts)
+
+    @property
+    def _bursts(self) -> float:
+        """Index of dispersion of the arrivals of one instance."""
+        return 1 + (self.prefill.demand.burstiness - 1) / self.n_prefill
+
+    @cached_property
+    def prefilled(self) -> GridLaw:
+        """Time until the prompt is computed."""
+        laws = RoundLaws(self._chain)
+        law = laws.law(np.sum(laws.first, axis=0))
+        if not self.is_even or self.n_prefill == 1:
+            return law
+        factor = erlang_wait(self.n_prefill, self.rate_rps / self._limits["prefill pool"])
+        own = self._rounds.prompt_s[0]
+        shares = (np.arange(200) + 0.5) / 200
+        waits = np.array([law.quantile(share) for share in shares]) - np.quantile(own, shares)
+        waits = np.maximum(waits, 0.0) * factor
+        return law_of_atoms(waits + np.quantile(own, shares), np.full(200, 1 / 200))
+
+    @cached_property
+    def transfer(self) -> Floats:
+        """Equally likely seconds from the end of the prefill until the decode instance has the prompt."""
+        speed, latency = self.link
+        demand, pairs = self.prefill.demand, self.n_prefill * self.n_decode
+        send = demand.mean_prompt / speed
+        load = self.rate_rps * self._decoded * send / pairs
+        seen = self._chain.sizes_seen @ np.arange(1.0, len(self._chain.sizes_seen) + 1)
+        beside = (seen - 1) / 2 / self.n_decode
+        square = demand.prompt_moment(2) / demand.mean_prompt**2
+        wait = (load * send * square / 2 + beside * send) / max(1 - load, 1e-3)
+        order = np.argsort(demand.prompt_tokens)
+        below = np.cumsum(demand.prompt_probs[order])
+        shares = (np.arange(_N_LEVELS) + 0.5) / _N_LEVELS
+        tokens = np.interp(shares, below, demand.prompt_tokens[order])
+        tokens *= demand.mean_prompt / tokens.mean()
+        return np.asarray(latency + wait + tokens / speed)
+
+    @cached_property
+    def _joining_s(self) -> float:
+        """Mean seconds at the decode instance until the first step: for a place, and half a step."""
+        late, held = self._decode.waits
+        busy = 1 - np.exp(-self._decode.mean_running / self._decode.n_equal)
+        return late * held + float(busy) * self._decode.gap_s / 2
+
+    def columns(self, slo: Slo) -> dict[str, Any]:
+        """Columns of a prediction."""
+        first = _levels(self.prefilled)
+        sent = self.transfer if self._decoded > 0 else np.zeros(1)
+        before = sent + self._joining_s  # from the prompt's end to the first step of the decode side
+        one = 1 - self._decoded
+        ttft = self.prefilled
+        gap_from = before
+        if self.counts_transfer:
+            moved = np.append((first[:, None] + sent).ravel(), first)
+            mass = np.append(
+                np.full(first.size * sent.size, self._decoded / sent.size), np.full(first.size, one)
+            )
+            ttft, gap_from = law_of_atoms(moved, mass), np.full(1, self._joining_s)
+        steps, probs, _ = self.decode.demand.decode_groups
+        each = self._decode.per_token_s(steps)
+        tokens = steps[:, None, None] * each[:, :, None]
+        decodes = tokens + gap_from
+        mass_d = np.broadcast_to(probs[:, None, None], decodes.shape)
+        laws = {
+            "ttft": ttft,
+            "tpot": law_of_atoms((decodes / steps[:, None, None]).ravel(), mass_d.ravel()),
+            "itl": self._gaps(gap_from),
+        }
+        whole = (tokens.mean(axis=1) + before)[None] + first[:, None, None]
+        whole_mass = np.broadcast_to(probs[:, None], whole.shape)
+        laws["e2e"] = law_of_atoms(
+            np.append(whole.ravel(), first),
+            np.append(whole_mass.ravel(), np.full(first.size, one * before.size)),
+        )
+        quick = float(((decodes / steps[:, None, None] <= (slo.tpot_s or np.inf)) * mass_d).sum())
+        quick = min(one + quick / (decodes.shape[1] * decodes.shape[2]), 1.0)
+        in_time = ttft.within(slo.ttft_s)
+        return statistics(laws) | {
+            "goodput_frac": min(in_time * quick, laws["e2e"].within(slo.e2e_s)),
+            "ttft_good_frac": in_time,
+            "tpot_good_frac": quick,
+            "mean_running": self._decode.mean_running * self.n_decode / self._decode.n_equal,
+        }
+
+    def _gaps(self, first_s: Floats) -> GridLaw:
+        """The gap between tokens: steps, and before the first of them the way to the decode side."""
+        gaps = self._decode.gaps
+        share = 1 / max(self._decode.engine.demand.mean_decode, 1.0)
+        ways = (first_s[:, None] + gaps).ravel()
+        atoms = np.concatenate([gaps, ways])
+        mass = np.concatenate(
+            [np.full(gaps.size, (1 - share) / gaps.size), np.full(ways.size, share / ways.size)]
+        )
+        return law_of_atoms(atoms, mass)
+
+
+def _decoding(demand: Any) -> Any:
+    """The demand of those with more than one token."""
+    some = demand.decode_steps >= 1
+    probs = demand.decode_probs[some]
+    total = float(probs.sum())
+    if total <= 0:
+        return demand
+    paired = None if demand.paired_prompts is None else demand.paired_prompts[some]
+    return replace(
+        demand,
+        decode_steps=demand.decode_steps[some],
+        decode_probs=probs / total,
+        prompt_decode=demand.prompt_decode / total,
+        paired_prompts=paired,
+    )
+
+
+def _levels(law: GridLaw) -> Floats:
+    """Equally likely atoms with the mean of the law."""
+    atoms = np.array([law.quantile(level) for level in (np.arange(_N_LEVELS) + 0.5) / _N_LEVELS])
+    return np.asarray(np.maximum(atoms + law.mean_s - atoms.mean(), 0.0))

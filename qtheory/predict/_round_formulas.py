@@ -1,0 +1,149 @@
+"""Batches that run to their end, without a chain: mean and variance of the batch by a fixed point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from qtheory.system.slo import Slo
+
+from ._mixture import Mixture
+from ._rounds import Rounds
+
+__all__ = ["RoundFormulas"]
+
+Floats = NDArray[np.float64]
+
+_ROUNDS = 60
+_NODES = np.array([-2.857, -1.356, 0.0, 1.356, 2.857])  # of the normal law, by Gauss and Hermite
+_WEIGHTS = np.array([0.01126, 0.22208, 0.53332, 0.22208, 0.01126])
+_LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+
+
+@dataclass(frozen=True, eq=False)
+class RoundFormulas:
+    """The batch is what came while the last one was served, and what that one left."""
+
+    rounds: Rounds
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, Floats, Floats]:
+        """Mean and variance (most,) of the seconds of a batch, and seconds of its prompts."""
+        rounds = self.rounds
+        return rounds.mean_s(), rounds.var_s(), rounds.prompt_s.mean(axis=1)
+
+    @cached_property
+    def _full(self) -> dict[str, float]:
+        """Mean and variance of size and seconds of batches that leave somebody."""
+        rounds, sizes = self.rounds, np.arange(1.0, self.rounds.most + 1)
+        mean_s, var_s = rounds.mean_s(full=True), rounds.var_s(full=True)
+        size, seconds = float(rounds.full @ sizes), float(rounds.full @ mean_s)
+        return {
+            "size": size,
+            "size_var": float(rounds.full @ sizes**2) - size**2,
+            "s": seconds,
+            "s_var": float(rounds.full @ (var_s + mean_s**2)) - seconds**2,
+        }
+
+    def _at(self, column: Floats, size: Floats) -> Floats:
+        return np.asarray(np.interp(size, np.arange(1.0, self.rounds.most + 1), column))
+
+    def _state(self, rate: Floats, bursts: Floats) -> dict[str, Floats]:
+        """Sizes of batches and what they last."""
+        mean_s, var_s, _ = self._tables
+        full, group = self._full, np.maximum((1 + bursts) / 2, 1.0)
+        room = np.maximum(full["size"] - rate * full["s"], 1e-9)
+        step = bursts * rate * full["s"] + rate**2 * full["s_var"] + full["size_var"]
+        size, var, left = np.ones_like(rate), np.zeros_like(rate), np.zeros_like(rate)
+        for _ in range(_ROUNDS):
+            sizes = _sizes(size + left, var, full["size"])
+            each = self._at(mean_s, sizes)
+            mean = _WEIGHTS @ each
+            spread = np.maximum(_WEIGHTS @ (self._at(var_s, sizes) + each**2) - mean**2, 0.0)
+            none = _WEIGHTS @ np.exp(-rate * each / group)
+            size = size + 0.5 * (rate * mean + none * group - size)
+            var = var + 0.5 * (bursts * rate * mean + rate**2 * spread + left**2 - var)
+            sd = np.sqrt(np.maximum(var + full["size_var"], 1e-9))
+            over = ndtr((size + left - full["size"]) / sd)
+            left = left + 0.3 * (np.minimum(over, 1.0) * step / (2 * room) - left)
+        more = (_WEIGHTS @ sizes**2) / (
+            _WEIGHTS @ sizes
+        ) - _WEIGHTS @ sizes  # who is counted is in large ones
+        seen = np.minimum(sizes + more, full["size"])
+        return {"mean": mean, "spread": spread, "none": none * group, "left": left, "seen": seen}
+
+    def _first_token(self, rate: Floats, state: dict[str, Floats]) -> Mixture:
+        """The rest of the batch that is found, full ones ahead, and the prompts of the own one."""
+        full, mean, spread = self._full, state["mean"], state["spread"]
+        scv = spread / mean**2
+        rest, rest2 = mean * (1 + scv) / 2, mean**2 * (1 + scv) * (1 + 2 * scv) / 3
+        ahead = state["left"] / full["size"] * full["s"]
+        base = self._at(self._tables[2], state["seen"])
+        idle = np.clip(state["none"] / (rate * mean + state["none"]), 0.0, 1 - 1e-9)
+        above = rest + ahead
+        second = rest2 + 2 * rest * ahead + 2 * ahead**2
+        return Mixture(_WEIGHTS / _WEIGHTS.sum(), base, idle + 0 * base, above + 0 * base, second + 0 * base)
+
+    def columns(self, rates_rps: Floats, bursts: Floats, slo: Slo) -> dict[str, Floats]:
+        """Columns of a prediction, an array over the rates each."""
+        demand, state = self.rounds.engine.demand, self._state(rates_rps, bursts)
+        ttft = self._first_token(rates_rps, state)
+        steps, probs, seconds = self.rounds.decodes
+        some = float(probs.sum())
+        found: dict[str, Floats] = {}
+        laws = {"ttft": ttft, "e2e": ttft}
+        found["tpot_good_frac"] = np.ones_like(rates_rps)
+        found["mean_running"] = np.zeros_like(rates_rps)
+        if some > 0:
+            decode = np.array([self._at(column, state["seen"]) for column in seconds.T])  # (d, nodes, rates)
+            weights = np.outer(probs, _WEIGHTS / _WEIGHTS.sum()).ravel()
+            flat = decode.reshape(-1, len(rates_rps))
+            laws["tpot"] = _fixed(weights / some, (decode / steps[:, None, None]).reshape(flat.shape))
+            laws["e2e"] = self._whole(ttft, flat, weights)
+            found["tpot_good_frac"] = 1 - some + some * laws["tpot"].within(slo.tpot_s)
+            found["mean_itl_s"] = (weights @ flat) / demand.mean_decode
+            found["mean_running"] = rates_rps * demand.mean_decode * found["mean_itl_s"]
+            found |= self._gaps(state, found["mean_itl_s"])
+        for name, law in laws.items():
+            found[f"mean_{name}_s"] = law.mean
+            found |= {f"{key}_{name}_s": law.quantile(level) for key, level in _LEVELS.items()}
+        found["ttft_good_frac"] = ttft.within(slo.ttft_s)
+        found["goodput_frac"] = (
+            found["ttft_good_frac"] * found["tpot_good_frac"] * laws["e2e"].within(slo.e2e_s)
+        )
+        return found
+
+    def _whole(self, ttft: Mixture, decode_s: Floats, weights: Floats) -> Mixture:
+        """Time to the last token: the first one as a gamma law, and the decodes."""
+        one = self.rounds.engine.demand.one_token_prob
+        base = np.concatenate([decode_s, np.zeros((1, decode_s.shape[1]))])
+        mean, second = ttft.mean + 0 * base, ttft.var + ttft.mean**2 + 0 * base
+        return Mixture(np.append(weights, one), base, 0 * base, mean, second)
+
+    def _gaps(self, state: dict[str, Floats], mean: Floats) -> dict[str, Floats]:
+        """Percentiles of the gap: the steps that members see."""
+        rounds = self.rounds
+        counts = rounds.left * np.diff(rounds.places, prepend=0.0)
+        table = rounds.by_size(rounds.member_steps_s)
+        gaps = np.array([self._at(column, state["seen"]) for column in table.T]).reshape(-1, len(mean))
+        weights = np.outer(counts, _WEIGHTS).ravel()
+        law = _fixed(weights / weights.sum(), gaps)
+        return {f"{key}_itl_s": law.quantile(level) for key, level in _LEVELS.items()}
+
+
+def _sizes(mean: Floats, var: Floats, most: float) -> Floats:
+    """Sizes (nodes, r): one, and a lognormal number of others."""
+    others = np.maximum(mean - 1, 1e-3)
+    sigma = np.sqrt(np.log1p(var / np.maximum(others, 0.5) ** 2))
+    factors = np.exp(_NODES[:, None] * sigma)
+    return np.asarray(np.minimum(1 + others * factors / (_WEIGHTS @ factors), most))
+
+
+def _fixed(probs: Floats, seconds: Floats) -> Mixture:
+    """Atoms."""
+    one = np.ones_like(seconds)
+    return Mixture(probs, seconds, one, 1e-9 * one, 2e-18 * one)

@@ -1,0 +1,202 @@
+"""What a request of a batched queue sees: its wait by the batch that it falls into, prompts and decodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._cells import spread
+from ._gridlaw import GridLaw
+from ._round_chain import RoundChain
+
+__all__ = ["RoundLaws"]
+
+Floats = NDArray[np.float64]
+
+_BINS = 32  # groups of batch times
+_PARTS = 5  # groups of batch sizes
+_AHEAD = 48  # full batches ahead of a request at most
+_NEGLIGIBLE = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class RoundLaws:
+    """Laws of the latencies of a `RoundChain`, by the size of the batch that serves a request."""
+
+    chain: RoundChain
+
+    @cached_property
+    def _left(self) -> Floats:
+        """P(l are left by a batch, which takes t) (n_waiting + 1, t)."""
+        chain = self.chain
+        law = np.asarray(chain.leaving.T @ chain.full_laws)
+        law[0] += chain.taken @ chain.part_laws
+        return law
+
+    @cached_property
+    def _waits(self) -> list[Floats]:
+        """Requests of a cycle (t, r) with 0, 1, ... full batches ahead, by the rest r of the batch found."""
+        chain, left = self.chain, self._left
+        n = len(left)
+        counts = chain.counts
+        group = chain.mean_group
+        if group > 1:
+            own = (1 - 1 / group) ** np.arange(counts.shape[1]) / group
+            width = 2 * counts.shape[1]
+            both = np.fft.irfft(np.fft.rfft(counts, width, axis=1) * np.fft.rfft(own, width), width, axis=1)
+            counts = both[:, : counts.shape[1]].clip(0.0)
+        beyond = 1 - np.cumsum(counts, axis=1) + counts  # (t, a) P(at least a come)
+        beyond = (beyond[:-1] + beyond[1:]) / 2  # in the middle of cells
+        found, full, cap = [], chain.rounds.full, np.array([1.0])
+        at_least = np.repeat(left.sum(axis=0)[:, None], beyond.shape[0], axis=1)  # (t, u)
+        total = float(np.tril(at_least, -1).sum())
+        for _ in range(_AHEAD):
+            cap = np.convolve(cap, np.append(0.0, full))
+            shifted = np.zeros((n, beyond.shape[1]))
+            for c in np.flatnonzero(cap > 1e-12):
+                places = np.maximum(c - np.arange(n), 0)
+                inside = places < beyond.shape[1]
+                np.add.at(shifted, (np.flatnonzero(inside), places[inside]), cap[c])
+            more = left.T @ (shifted @ beyond.T)
+            found.append(self._by_rest(at_least - more))
+            if float(np.tril(more, -1).sum()) < _NEGLIGIBLE * total:
+                break
+            at_least = more
+        return found
+
+    def _by_rest(self, by_age: Floats) -> Floats:
+        """From (t, u), u the time since the batch began, to (t, r) requests."""
+        n = by_age.shape[0]
+        i, j = np.arange(n)[:, None], np.arange(n)[None, :]
+        rest = np.where(j < i, np.take_along_axis(by_age, np.clip(i - 1 - j, 0, n - 2), axis=1), 0.0)
+        halves = rest / 2 * self.chain.rate_rps * self.chain.cell_s
+        halves[:, 1:] += halves[:, :-1].copy()
+        return np.asarray(halves)
+
+    @cached_property
+    def _idle(self) -> float:
+        """Requests of a cycle that come while nobody is served."""
+        return self.chain.empty * self.chain.mean_group
+
+    @cached_property
+    def _parts(self) -> list[NDArray[np.intp]]:
+        """Batch sizes less one in a few groups of about equally many requests."""
+        below = np.cumsum(self.chain.sizes_seen)
+        group = np.minimum((below - 1e-12) * _PARTS, _PARTS - 1).astype(int)
+        return [np.flatnonzero(group == k) for k in np.unique(group)]
+
+    @cached_property
+    def _next_batch(self) -> tuple[Floats, Floats]:
+        """P(b serve those who come within t and find the place at once) (t, most): all who wait, or full."""
+        chain = self.chain
+        most, counts = chain.rounds.most, chain.counts
+        width = 1 << int(np.ceil(np.log2(counts.shape[1] + len(self._left))))
+        left = self._left.T / np.maximum(self._left.sum(axis=0), 1e-300)[:, None]
+        others = np.fft.irfft(
+            np.fft.rfft(left, width, axis=1) * np.fft.rfft(counts, width, axis=1), width, axis=1
+        ).clip(0.0)[:, :most]
+        above = np.maximum(1 - np.cumsum(others, axis=1), 0.0)
+        part, full = others * chain.rounds.room, above * chain.rounds.full
+        total = np.maximum((part + full).sum(axis=1, keepdims=True), 1e-300)
+        return part / total, full / total
+
+    @cached_property
+    def first(self) -> list[Floats]:
+        """Requests of a cycle by time to the first token, in cells, for each group of batch sizes."""
+        chain, waits = self.chain, self._waits
+        rounds, cell = chain.rounds, chain.cell_s
+        width = int(max(rounds.prompt_s.max(), rounds.full_prompt_s.max()) / cell) + 3
+        part_s, full_s = (_on_cells(table, cell, width) for table in (rounds.prompt_s, rounds.full_prompt_s))
+        length = 1 << int(np.ceil(np.log2((len(waits) + 1) * len(chain.times_s) + width)))
+        mass = waits[0].sum(axis=1)
+        bins = np.minimum(np.cumsum(mass) / max(mass.sum(), 1e-300) * _BINS, _BINS - 1).astype(int)
+        rests = np.zeros((_BINS, waits[0].shape[1]))
+        np.add.at(rests, bins, waits[0])
+        rest_f = np.fft.rfft(rests, length, axis=1)
+        later_f = self._later(length)
+        taken, full = self._next_batch
+        sizes = np.arange(1, rounds.most + 1)
+        ended = rounds.full * sizes / (rounds.full @ sizes)
+        laws = []
+        for part in self._parts:
+            each = taken[:, part] @ part_s[part] + full[:, part] @ full_s[part]
+            by_bin = np.zeros((_BINS, width))
+            np.add.at(by_bin, bins, mass[:, None] * each)
+            by_bin /= np.maximum(np.bincount(bins, mass, _BINS), 1e-300)[:, None]
+            total_f = (rest_f * np.fft.rfft(by_bin, length, axis=1)).sum(axis=0)
+            total_f += later_f * np.fft.rfft(ended[part] @ full_s[part], length)
+            law = np.fft.irfft(total_f, length).clip(0.0)
+            law[:width] += self._idle * (self._group_sizes[part] @ part_s[part])
+            laws.append(law)
+        return laws
+
+    @cached_property
+    def _group_sizes(self) -> Floats:
+        """Law (most,) of the batch of those who end an idle time."""
+        most, group = self.chain.rounds.most, self.chain.mean_group
+        k = np.arange(1.0, most + 1)
+        seen = k * (1 - 1 / group) ** (k - 1)
+        return np.asarray(seen / seen.sum())
+
+    def _later(self, length: int) -> Floats:
+        """Transform of the wait of those with full batches ahead."""
+        batch = np.fft.rfft(self.chain.full_law, length)
+        total, power = np.zeros_like(batch), np.ones_like(batch)
+        for wait in self._waits[1:]:
+            power = power * batch
+            total = total + power * np.fft.rfft(wait.sum(axis=0), length)
+        return np.asarray(total)
+
+    @cached_property
+    def gaps(self) -> tuple[Floats, Floats]:
+        """Seconds (most, j) of the steps that a member sees, and how many of them (j,) a request has."""
+        rounds = self.chain.rounds
+        widths = np.diff(rounds.places, prepend=0.0)
+        return rounds.by_size(rounds.member_steps_s), rounds.left * widths
+
+    def law(self, mass: Floats) -> GridLaw:
+        """The law of cells with these masses."""
+        cell, total = self.chain.cell_s, float(mass.sum())
+        mean = cell * float(np.arange(len(mass)) @ mass) / total
+        kept = int(np.flatnonzero(mass > 1e-12 * total)[-1]) + 2
+        cdf = np.append(0.0, np.cumsum(mass[:kept]) / total)
+        edges = cell * np.maximum(np.arange(kept + 1) - 0.5, 0.0)
+        return GridLaw(times_s=edges, cdf=np.minimum(cdf, 1.0), mean_s=mean)
+
+    @cached_property
+    def whole(self) -> list[Floats]:
+        """Requests of a cycle by time to the last token, in cells, for each group of batch sizes."""
+        _, probs, seconds = self.chain.rounds.decodes
+        one = self.chain.rounds.engine.demand.one_token_prob
+        cell, laws = self.chain.cell_s, []
+        width = int(seconds.max(initial=0.0) / cell) + 3
+        for part, first in zip(self._parts, self.first, strict=True):
+            seen = self.chain.sizes_seen[part]
+            mass = np.outer(seen / max(seen.sum(), 1e-300), probs)
+            decode = spread((seconds[part] / cell).ravel(), mass.ravel(), width)
+            decode[0] += one
+            length = 1 << int(np.ceil(np.log2(len(first) + width)))
+            both = np.fft.rfft(first, length) * np.fft.rfft(decode, length)
+            laws.append(np.fft.irfft(both, length).clip(0.0))
+        return laws
+
+    def per_token_within(self, limit_s: float | None) -> Floats:
+        """P(time per output token is within a limit) for each group of batch sizes."""
+        steps, probs, seconds = self.chain.rounds.decodes
+        one, some = self.chain.rounds.engine.demand.one_token_prob, float(probs.sum())
+        if limit_s is None or some == 0:
+            return np.ones(len(self._parts))
+        inside = one + (seconds / steps <= limit_s) @ probs
+        shares = [self.chain.sizes_seen[part] for part in self._parts]
+        return np.array(
+            [inside[part] @ share / share.sum() for part, share in zip(self._parts, shares, strict=True)]
+        )
+
+
+def _on_cells(table: Floats, cell: float, width: int) -> Floats:
+    """Equally likely seconds (rows, k) as laws on cells."""
+    equal = np.full(table.shape[1], 1 / table.shape[1])
+    return np.array([spread(row / cell, equal, width) for row in table])

@@ -1,0 +1,37 @@
+"""The chain on cells and levels that reach as far as its law does."""
+
+from __future__ import annotations
+
+from qtheory.basics.errors import ConvergenceError
+
+from ._backlog import Backlog, solve_backlog
+from ._drafts import Patience, make_mesh
+from ._steps import Rule
+from .inputs import Engine
+
+__all__ = ["settled"]
+
+_BEYOND, _BEYOND_ALONE = 1e-3, 5e-3  # share of time in the last cells; prompts that run alone need fine ones
+_LAST = 3
+_WIDER = (1.8, 3.2)
+
+
+def settled(
+    engine: Engine, rule: Rule, rate_rps: float, *, patience: Patience | None = None, load: float = 0.0
+) -> Backlog:
+    """Law of the chain; while much of it lies in the last cells, again with cells that reach further.
+
+    What waits reaches further than at any fixed number running, since many that run make a queue and a queue
+    makes many run.
+    """
+    most = _BEYOND if rule.mixed else _BEYOND_ALONE
+    found = solve_backlog(make_mesh(engine, rule, rate_rps, patience=patience, load=load))
+    for wider in _WIDER:
+        if float(found.in_time[-_LAST:].sum()) < most:
+            break
+        mesh = make_mesh(engine, rule, rate_rps, patience=patience, load=load, wider=wider)
+        try:
+            found = solve_backlog(mesh)
+        except ConvergenceError:
+            break
+    return found

@@ -1,0 +1,86 @@
+"""Batching by request: a batch runs until its longest member is done, and nobody joins it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtheory.system.slo import Slo
+from qtheory.system.workload import OpenArrivals
+
+from ._bursts import burstiness_within
+from ._gridlaw import GridLaw, law_of_atoms
+from ._numeric import statistics
+from ._round_chain import solve_rounds
+from ._round_formulas import RoundFormulas
+from ._round_waits import RoundLaws
+from ._rounds import Rounds
+from ._setting import Setting
+from .limits import Limit
+
+__all__ = ["closed", "limit", "numeric"]
+
+Floats = NDArray[np.float64]
+
+
+def limit(setting: Setting) -> Limit:
+    """Stability limit: requests of a full batch over the seconds that it lasts."""
+    rounds = Rounds(setting.engine)
+    sizes = np.arange(1, rounds.most + 1)
+    return Limit(
+        rate_rps=rounds.limit_rps, running=float(rounds.full @ sizes), binds=rounds.binds, redone_frac=0.0
+    )
+
+
+def numeric(setting: Setting) -> dict[str, Any]:
+    """Columns from the chain of the numbers waiting when a batch is formed."""
+    demand, slo, rounds = setting.engine.demand, setting.slo, Rounds(setting.engine)
+    chain = solve_rounds(rounds, setting.rate_rps, _burstiness(setting, rounds))
+    laws, seen = RoundLaws(chain), chain.sizes_seen
+    times = {"ttft": laws.law(_sum(laws.first)), "e2e": laws.law(_sum(laws.whole))}
+    found: dict[str, Any] = {"mean_running": 0.0}
+    if demand.mean_decode > 0:
+        steps, probs, seconds = rounds.decodes
+        times["tpot"] = law_of_atoms((seconds / steps).ravel(), np.outer(seen, probs).ravel())
+        gap_s, counts = laws.gaps
+        times["itl"] = law_of_atoms(gap_s.ravel(), np.outer(seen, counts).ravel())
+        found["mean_running"] = setting.rate_rps * demand.mean_decode * times["itl"].mean_s
+    return found | statistics(times) | _good(laws, times, slo)
+
+
+def _burstiness(setting: Setting, rounds: Rounds) -> float:
+    """As bursty as arrivals are while a batch lasts."""
+    arrivals = setting.workload.arrivals
+    if not isinstance(arrivals, OpenArrivals) or setting.engine.demand.burstiness <= 1:
+        return setting.engine.demand.burstiness
+    return burstiness_within(arrivals, setting.rate_rps, float(rounds.full @ rounds.mean_s(full=True)))
+
+
+def _sum(parts: list[Floats]) -> Floats:
+    return np.asarray(np.sum(parts, axis=0))
+
+
+def _good(laws: RoundLaws, times: dict[str, GridLaw], slo: Slo) -> dict[str, float]:
+    """Shares within the limits; the times are independent given the size of the batch."""
+    quick = laws.per_token_within(slo.tpot_s)
+    shares = np.array([first.sum() for first in laws.first])
+    shares = shares / shares.sum()
+    in_time = np.array([laws.law(first).within(slo.ttft_s) for first in laws.first])
+    good = in_time * quick
+    if slo.e2e_s is not None:
+        good *= np.array([laws.law(whole).within(slo.e2e_s) for whole in laws.whole])
+    return {
+        "goodput_frac": float(min(shares @ good, 1.0)),
+        "ttft_good_frac": times["ttft"].within(slo.ttft_s),
+        "tpot_good_frac": float(min(shares @ quick, 1.0)),
+    }
+
+
+def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:
+    """Columns from formulas, an array over the rates each."""
+    rounds = Rounds(setting.engine)
+    bursts = np.array([_burstiness(replace(setting, rate_rps=float(rate)), rounds) for rate in rates_rps])
+    return RoundFormulas(rounds).columns(rates_rps, bursts, setting.slo)

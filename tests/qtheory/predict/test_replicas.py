@@ -1,0 +1,44 @@
+"""Replicas behind a router that divides blindly."""
+
+from __future__ import annotations
+
+import pytest
+
+from qtheory.basics.errors import ConfigError, UnstableError
+from qtheory.predict import predict, predict_replicas
+from tests.qtheory.predict.worlds import world
+
+CHAT = {"hardware": "a100", "model": "llama-3.1-8b", "workload": "chat"}
+
+
+def test_a_random_part_of_poisson_arrivals_is_poisson() -> None:
+    replica, workload = world(**CHAT)
+    one = predict(replica, workload, rate_rps=5.0, tier="closed")
+    many = predict_replicas(replica, workload, n_replicas=3, rate_rps=15.0, tier="closed")
+    assert (many.mean_ttft_s, many.p99_tpot_s) == (one.mean_ttft_s, one.p99_tpot_s)
+    assert many.mean_running == pytest.approx(3 * one.mean_running)
+    assert many.load_frac == pytest.approx(one.load_frac)
+    assert not many.warnings
+
+
+def test_bursts_are_shared_and_the_more_so_in_turn() -> None:
+    replica, workload = world(**CHAT, arrivals="gamma(cv=3)")
+    found = [
+        predict_replicas(replica, workload, n_replicas=4, rate_rps=24.0, router=router, tier="closed")
+        for router in ("random", "round_robin")
+    ]
+    alone = predict(replica, workload, rate_rps=6.0, tier="closed")
+    waits = [found[1].mean_ttft_s, found[0].mean_ttft_s, alone.mean_ttft_s]
+    assert waits == sorted(waits)
+
+
+def test_regular_arrivals_are_noted_and_load_aware_routers_refused() -> None:
+    replica, workload = world(**CHAT)
+    point = predict_replicas(
+        replica, workload, n_replicas=4, rate_rps=20.0, router="round_robin", tier="closed"
+    )
+    assert "more regular than Poisson" in point.warnings[0]
+    with pytest.raises(ConfigError, match="router"):
+        predict_replicas(replica, workload, n_replicas=4, rate_rps=20.0, router="least_requests")
+    with pytest.raises(UnstableError, match="not below the limit"):
+        predict_replicas(replica, workload, n_replicas=2, rate_rps=100.0)

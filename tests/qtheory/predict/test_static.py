@@ -1,0 +1,73 @@
+"""Batching by request, against batch queues whose answer is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from qtheory.basics.errors import UnstableError
+from qtheory.predict import TIERS, limit_rps, predict, sweep
+from qtheory.queues.batch import AffineService, BatchQueue
+from tests.qtheory.predict.worlds import world
+
+FIXED = {
+    "hardware": "a100",
+    "model": "llama-3.1-8b",
+    "kv_blocks": 100_000,
+    "scheduler": "static",
+    "step_time": "linear(base_s=0.1,per_token_s=0.0001)",
+    "prompt": "constant(100)",
+    "max_seqs": 8,
+}
+CHAT = {"hardware": "a100", "model": "llama-3.1-8b", "workload": "chat", "scheduler": "static"}
+
+
+@pytest.mark.parametrize("load", [0.3, 0.6, 0.8, 0.9])
+def test_one_token_outputs_are_the_queue_with_batches_of_known_length(load: float) -> None:
+    replica, workload = world(**FIXED, output="constant(1)")
+    limit = limit_rps(replica, workload)
+    assert limit == pytest.approx(8 / 0.18, rel=1e-3)
+    service = AffineService(base_s=0.1, slope_s=0.01)
+    exact = BatchQueue(rate_rps=load * limit, service=service, max_batch=8).solve()
+    found = predict(replica, workload, rate_rps=load * limit)
+    assert exact.mean_response_s is not None
+    assert exact.response is not None
+    assert found.mean_ttft_s == pytest.approx(exact.mean_response_s, rel=0.01)
+    assert found.p99_ttft_s == pytest.approx(float(exact.response.ppf(0.99)), rel=0.02)
+    assert found.mean_tpot_s is None
+
+
+def test_outputs_of_one_length_have_the_time_per_token_of_their_batch() -> None:
+    replica, workload = world(**FIXED, output="constant(11)")
+    one_s = 0.1 + 0.0001  # a step of one decode
+    alone = predict(replica, workload, rate_rps=0.001)
+    assert alone.mean_tpot_s == pytest.approx(one_s, rel=1e-3)
+    assert alone.mean_e2e_s == pytest.approx(0.11 + 10 * one_s, rel=0.01)
+    full = predict(replica, workload, rate_rps=0.97 * limit_rps(replica, workload))
+    assert full.p50_tpot_s == pytest.approx(0.1 + 8 * 0.0001, rel=0.01)
+
+
+@pytest.mark.parametrize("changes", [{}, {"kv_blocks": 800}, {"max_seqs": 4}, {"arrivals": "gamma(cv=2)"}])
+@pytest.mark.parametrize("tier", TIERS)
+def test_latencies_grow_with_the_load_whatever_binds(changes: dict[str, object], tier: str) -> None:
+    replica, workload = world(**CHAT | changes)
+    limit = limit_rps(replica, workload)
+    points = sweep(replica, workload, [share * limit for share in (0.2, 0.5, 0.8, 0.95)], tier=tier)
+    for name in ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "mean_e2e_s", "mean_running"):
+        values = [getattr(point, name) for point in points]
+        assert values == sorted(values)
+
+
+def test_what_binds_follows_from_what_a_batch_runs_out_of() -> None:
+    binds = {}
+    for name, changes in {"budget": {}, "memory": {"kv_blocks": 800}, "slots": {"max_seqs": 4}}.items():
+        replica, workload = world(**CHAT | changes)
+        binds[name] = predict(replica, workload, rate_rps=0.2, tier="closed").binds
+    assert binds == {"budget": "token budget", "memory": "KV memory", "slots": "slots"}
+
+
+def test_a_batch_that_must_wait_for_its_longest_member_takes_less_than_iterations_do() -> None:
+    replica, workload = world(**CHAT)
+    limit = limit_rps(replica, workload)
+    assert limit < 0.5 * limit_rps(replica, workload, scheduler="chunked")
+    with pytest.raises(UnstableError, match="not below the limit"):
+        predict(replica, workload, rate_rps=1.01 * limit)
