@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from qtheory.system.scheduler import PLANNED_SCHEDULERS, SCHEDULERS
+from qtheory.predict import MODELLED_SCHEDULERS
+from qtheory.system.scheduler import SCHEDULERS
 from validation.cli.app import COMMANDS
 
 SIMULATION, THEORY, ABSENT = "simulation", "theory", "not in this version"
 KINDS = ("law", "trace", "prefixes", "conversations", "replicas")
-NO_LOAD = ("info", "queue", "validate")
+NO_LOAD = ("calibrate", "info", "queue", "validate")
 """Commands that answer no question about a load."""
 EVERY = (
     *("fcfs", "static", "orca", "chunked", "sjf", "priority", "slo", "cache_aware", "fair", "lifo"),
-    *("vllm", "vllm-v0", "sglang", "trtllm", "sarathi"),
+    *("vllm", "vllm-v0", "sglang", "trtllm", "sarathi", "disaggregated"),
 )
 
 _WORDS = {
@@ -26,6 +27,14 @@ _WORDS = {
     ("compare", "trace"): "compare --schedulers {name},{other} --trace {trace}",
     ("sweep", "law"): "sweep --schedulers {name} --rates 1,2 --requests 4 --replications 2",
     ("trace", "trace"): "trace {trace} --scheduler {name} --speed 1,2",
+    ("knee", "law"): "knee --schedulers {name} {knee}",
+    ("knee", "trace"): "knee --schedulers {name} --trace {knee_trace} --ttft-slo-s 1 --tier closed",
+    ("knee", "prefixes"): "knee --schedulers {name} {knee} {prefixes}",
+    ("knee", "conversations"): "knee --schedulers {name} {knee} {conversations}",
+    ("knee", "replicas"): "knee --schedulers {name} {knee} --replicas 2",
+    ("plan", "law"): "plan --schedulers {name} {plan}",
+    ("plan", "trace"): "plan --schedulers {name} {plan} --trace {trace}",
+    ("plan", "replicas"): "plan --schedulers {name} {plan} --rate 40",
     ("run", "replicas"): "run --scheduler {name} --requests 4 --replications 2 --replicas 2",
     ("compare", "replicas"): "compare --schedulers {name},{other} --trace {trace} --replicas 2 "
     "--router least_requests",
@@ -43,6 +52,8 @@ _WORDS = {
 """Words behind ``sched-sim`` that ask for a cell."""
 _PARTS = {
     "load": "--requests 6 --replications 2",
+    "plan": "--model qwen2.5-0.5b --tp 1 --price rtx3050=0.1",
+    "knee": "--workload rag --requests 24 --ttft-slo-s 1 --tier closed --precision 0.5",
     "prefixes": "--prefix-cache --prefix shared(tokens=64)",
     "conversations": "--prefix-cache --conversations turns(n=3,think_s=0.5,message=20)",
 }
@@ -55,8 +66,8 @@ def commands() -> list[str]:
 
 
 def schedulers() -> list[str]:
-    """Schedulers of this version, then those whose names are reserved."""
-    return [*SCHEDULERS, *PLANNED_SCHEDULERS]
+    """Schedulers of this version."""
+    return list(SCHEDULERS)
 
 
 def words(command: str, scheduler: str, kind: str, trace: str) -> str:
@@ -64,16 +75,28 @@ def words(command: str, scheduler: str, kind: str, trace: str) -> str:
     other = "fcfs" if scheduler != "fcfs" else "chunked"
     small = "--hardware rtx3050 --format json"
     files = {"trace": trace, "turns": str(Path(trace).with_suffix(".jsonl"))}  # the second with block ids
+    files["knee_trace"] = str(Path(trace).with_name("knee.csv"))  # with enough requests to be too many
     return f"{_WORDS[command, kind]} {small}".format(name=scheduler, other=other, **files, **_PARTS)
 
 
 def cell(command: str, scheduler: str, kind: str) -> str:
     """What a command says of a scheduler under a kind of load; empty where nobody has decided."""
-    if scheduler in PLANNED_SCHEDULERS or (command, kind) in _MISSING:
+    if (command, kind) in _MISSING:
         return ABSENT
+    if command == "plan":
+        return _plan_cell(scheduler, kind)
+    if (command, kind) == ("knee", "law") and scheduler in MODELLED_SCHEDULERS:
+        return THEORY
     if scheduler in EVERY and (command, kind) in _WORDS:
         return SIMULATION
     return ""
+
+
+def _plan_cell(scheduler: str, kind: str) -> str:
+    """A plan is theory; what has no model it simulates with ``--tier sim``."""
+    if ("plan", kind) not in _WORDS or scheduler == "disaggregated":
+        return ABSENT
+    return THEORY if scheduler in MODELLED_SCHEDULERS else SIMULATION
 
 
 def main() -> None:

@@ -13,7 +13,12 @@ from validation.cli.app import main
 
 MATRIX = runpy.run_path(str(Path(__file__).with_name("__main__.py")))
 CELLS = list(itertools.product(MATRIX["commands"](), MATRIX["schedulers"](), MATRIX["KINDS"]))
-SIMULATED = [cell for cell in CELLS if MATRIX["cell"](*cell) == "simulation"]
+KNEES = [cell for cell in CELLS if cell[0] == "knee" and MATRIX["cell"](*cell) in ("simulation", "theory")]
+SIMULATED = [
+    cell for cell in CELLS if MATRIX["cell"](*cell) == "simulation" and cell[0] not in ("knee", "plan")
+]
+PLANS = [cell for cell in CELLS if cell[0] == "plan" and MATRIX["cell"](*cell) == "theory"]
+PLANS += [("plan", name, "law") for name in ("cache_aware", "lifo")]
 TURNS = (
     '{"timestamp": 0, "input_length": 600, "output_length": 8, "hash_ids": [1, 2]}\n'
     '{"timestamp": 9000, "input_length": 900, "output_length": 8, "hash_ids": [1, 3]}\n'
@@ -41,12 +46,35 @@ def test_what_is_called_a_simulation_is_one(
         assert all(row["cached_tokens"] > 0 for row in rows)
 
 
-def test_what_is_not_in_this_version_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in MATRIX["PLANNED_SCHEDULERS"]:
-        assert main(["run", "--scheduler", name, "--requests", "2"]) == 2
-        assert "version" in capsys.readouterr().err
+@pytest.mark.parametrize("cell", KNEES, ids=" ".join)
+def test_a_knee_is_answered_as_the_table_says(
+    cell: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{0.8 * i:.1f},4000,{5 + i % 7}\n" for i in range(24))
+    (tmp_path / "knee.csv").write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")
+    assert main(MATRIX["words"](*cell, str(tmp_path / "trace.csv")).split()) == 0
+    (row,) = json.loads(capsys.readouterr().out)["result"]
+    assert row["scheduler"] == cell[1]
+    assert row["answered_by"].startswith(MATRIX["cell"](*cell))
+    assert row["knee_rps"] > 0
+    assert (row["n_requests"] > 0) == (row["answered_by"] == "simulation")
 
 
 def test_the_page_shows_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     MATRIX["main"]()
     assert capsys.readouterr().out in PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("cell", PLANS, ids=" ".join)
+def test_a_plan_is_answered_as_the_table_says(
+    cell: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "trace.csv"
+    rows = "".join(f"{0.5 * i:.1f},{100 + i},{10 + i % 7}\n" for i in range(40))
+    trace.write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")
+    told = MATRIX["cell"](*cell)
+    tier = "sim" if told == "simulation" else "closed"
+    assert main([*MATRIX["words"](*cell, str(trace)).split(), "--tier", tier]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["result"]
+    assert (row["scheduler"], row["answered_by"].partition(",")[0]) == (cell[1], told)
+    assert row["n_replicas"] >= 1

@@ -1,23 +1,22 @@
-"""One cell: simulation, both tiers of the theory, and how far apart they are."""
+"""One cell: simulation, both tiers of the theory, the baselines, and how far apart they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+import math
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-import numpy as np
+from qtheory.basics.errors import ServingError
+from qtheory.predict import MODELLED_SCHEDULERS
 
-from qtheory.basics.errors import ServingError, UnstableError
-from qtheory.predict import MODELLED_SCHEDULERS, TIERS, predict
-from qtheory.system.workload import PairLengths
-from validation.answer import Study, run
-from validation.answer.point import build, requests_of
-
+from ._simulate import asked, numbers_of, simulate_until, within_reach
+from ._theory import ABOVE_LIMIT, ANSWERERS, NO_MODEL, say
 from .capacity import Overload, overload_rps
+from .effort import Effort
 from .grid import Cell
+from .knees import Knee, find_knee
 
-__all__ = ["METRICS", "TOLERANCES", "Score", "medians", "score"]
+__all__ = ["METRICS", "TOLERANCES", "Score", "score", "tolerance"]
 
 METRICS = (
     "mean_ttft_s", "p50_ttft_s", "p90_ttft_s", "p99_ttft_s", "mean_tpot_s", "p50_tpot_s", "p90_tpot_s",
@@ -26,7 +25,21 @@ METRICS = (
 """What is compared as a relative error; goodput is compared as a difference."""
 
 TOLERANCES = {"mean_ttft_s": 0.06, "mean_tpot_s": 0.06, "p99_ttft_s": 0.12, "p99_tpot_s": 0.12}
-"""Largest relative error up to a load of 0.8; twice that at 0.9."""
+"""Largest relative error up to a load of 0.8; twice that at 0.9; above, errors are listed, not judged."""
+
+_JUDGED = 0.9
+
+
+def tolerance(cell: Cell, metric: str) -> float:
+    """Largest relative error of a metric in a cell.
+
+    Parameters
+    ----------
+    cell : Cell
+    metric : str
+        One of `TOLERANCES`.
+    """
+    return TOLERANCES[metric] * (2 if cell.load_frac > 0.8 else 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,116 +49,130 @@ class Score:
     Parameters
     ----------
     cell : Cell
-    overload : Overload
+    overload : Overload or None
+        None if the cell could not be simulated.
     kind : str
-        How far the simulated numbers reach.
+        How far the simulated numbers reach; or why there are none.
+    binds : str
+        What binds at the limit, by the theory; empty if it does not say.
     simulated : dict
         The columns of the result, and half widths of 95 % intervals as ``NAME_half``, relative.
+    predicted : dict
+        By answerer: its numbers.
     errors : dict
-        By tier and metric: predicted over simulated less one (``goodput_frac`` and ``shed_frac``: predicted
-        less simulated; ``limit_rps``: limit over overload less one).
-    failed : dict
-        By tier: why there is no prediction.
+        By answerer and metric: predicted over simulated less one (``goodput_frac`` and ``shed_frac``:
+        predicted less simulated; ``limit_rps``: limit over overload less one).
+    refused : dict
+        By answerer: why it gives no numbers.
+    knee : Knee or None
     """
 
     cell: Cell
-    overload: Overload
+    overload: Overload | None
     kind: str
-    simulated: dict[str, float]
+    binds: str = ""
+    simulated: dict[str, float] = field(default_factory=dict)
+    predicted: dict[str, dict[str, float]] = field(default_factory=dict)
     errors: dict[str, dict[str, float]] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    knee: Knee | None = None
 
-    def verdict(self, tier: str, metric: str) -> str:
+    @property
+    def is_overloaded(self) -> bool:
+        """Whether the cell asks for more than the simulator can take."""
+        return self.cell.load_frac >= 1
+
+    def answered(self, tier: str) -> bool:
+        """Whether a tier gave numbers, or said rightly that the rate is above the limit."""
+        told = self.is_overloaded and self.refused.get(tier) == ABOVE_LIMIT
+        return told or bool(self.errors.get(tier))
+
+    def judged(self, tier: str, metric: str) -> str:
         """``within``, ``outside``, or ``undecided`` where the simulation is not sharp enough to tell."""
-        tolerance = TOLERANCES[metric] * (2 if self.cell.load_frac > 0.8 else 1)
         error = self.errors.get(tier, {}).get(metric)
         if error is None:
-            return "no prediction"
-        if self.simulated.get(f"{metric}_half", np.inf) > tolerance / 3:
+            return "refused"
+        allowed = tolerance(self.cell, metric)
+        if self.kind != "steady state" or self.simulated.get(f"{metric}_half", math.inf) > allowed / 3:
             return "undecided"
-        return "within" if abs(error) <= tolerance else "outside"
+        return "within" if abs(error) <= allowed else "outside"
+
+    def verdict(self, tier: str) -> str:
+        """Of the cell: ``within`` if all metrics are, ``outside`` if one is; ``overload told``, ``refused``,
+        ``undecided``, ``listed`` (above a load of 0.9, where nothing is judged) or ``not simulated``."""
+        if self.overload is None:
+            return "refused" if self.kind == NO_MODEL else "not simulated"
+        if not self.answered(tier):
+            return "refused"
+        if self.is_overloaded:
+            return "overload told" if tier in self.refused else "listed"
+        if self.cell.load_frac > _JUDGED:
+            return "listed"
+        found = [self.judged(tier, metric) for metric in TOLERANCES]
+        return next((word for word in ("outside", "undecided") if word in found), "within")
+
+    def row(self) -> dict[str, Any]:
+        """Plain values, one key a field."""
+        return asdict(self)
+
+    @classmethod
+    def from_row(cls, row: dict[str, Any]) -> Score:
+        """The score that `row` was made of."""
+        parts: dict[str, Any] = {"cell": Cell(**row["cell"])}
+        for name, kind in (("overload", Overload), ("knee", Knee)):
+            parts[name] = None if row[name] is None else kind(**row[name])
+        return cls(**row | parts)
 
 
-def score(
-    cell: Cell, *, n_requests: int = 20_000, n_replications: int = 4, overload: Overload | None = None
-) -> Score:
-    """Simulate a cell and ask both tiers about it.
+def score(cell: Cell, effort: Effort, *, overload: Overload | None = None) -> Score:
+    """Simulate a cell until it is sharp enough, and ask the theory and the baselines about it.
 
-    The theory is asked about the very requests that were simulated (their lengths and their mean rate), so
-    that a sample of long outputs that happens to be long is no error of the theory.
+    The theory is asked about the very requests that were simulated (their lengths and their mean rate). A
+    cell that the simulator refuses has a score that says why.
 
     Parameters
     ----------
     cell : Cell
-    n_requests, n_replications : int
-        Of the simulation.
+    effort : Effort
     overload : Overload, optional
         If it is known already.
-
-    Raises
-    ------
-    ServingError
-        If the cell cannot be simulated.
     """
+    if cell.scheduler not in MODELLED_SCHEDULERS:  # there is nothing to hold a simulation against
+        return Score(cell=cell, overload=None, kind=NO_MODEL, refused=dict.fromkeys(ANSWERERS, NO_MODEL))
     scenario = cell.scenario()
-    found = overload_rps(scenario) if overload is None else overload
-    scenario = replace(scenario, rate_rps=cell.load_frac * found.rate_rps, requests=n_requests)
-    study = Study(steady=True, n_replications=n_replications)
-    result = run(scenario, study=study).result
-    simulated = {name: float(value) for name, value in result.row().items() if isinstance(value, int | float)}
-    simulated["shed_frac"] = result.n_shed / max(result.n_requests, 1)
-    for name, (low, high) in result.limits.items():
-        simulated[f"{name}_half"] = (high - low) / 2 / max(simulated[name], 1e-300)
-    outcome = Score(cell=cell, overload=found, kind=result.kind, simulated=simulated)
-    if cell.scheduler not in MODELLED_SCHEDULERS:
-        return replace(outcome, failed=dict.fromkeys(TIERS, "no model"))
-    return _with_theory(outcome, scenario, n_replications)
+    try:
+        effort = within_reach(scenario, effort)
+        found = overload or overload_rps(scenario, n_requests=effort.overload_requests)
+        wanted = {name: tolerance(cell, name) / 3 for name in TOLERANCES if cell.load_frac < 1}
+        at_load = replace(scenario, rate_rps=cell.load_frac * found.rate_rps)
+        simulated, result = simulate_until(at_load, effort, wanted)
+    except ServingError as error:
+        return Score(cell=cell, overload=None, kind=str(error), refused=dict.fromkeys(ANSWERERS, str(error)))
+    outcome = Score(cell=cell, overload=found, kind=result.kind, simulated=numbers_of(result))
+    question = asked(simulated, effort)
+    horizon = simulated.requests if outcome.is_overloaded else None
+    for name in ANSWERERS:
+        said = say(name, question, n_requests=horizon)
+        if said.refusal:
+            outcome.refused[name] = said.refusal
+        outcome = replace(outcome, binds=said.row.get("binds", outcome.binds))
+        numbers = {key: float(value) for key, value in said.row.items() if not isinstance(value, str)}
+        outcome.predicted[name] = numbers
+        outcome.errors[name] = _errors(numbers, outcome)
+    if effort.knee_requests:
+        outcome = replace(outcome, knee=find_knee(scenario, found.rate_rps, effort))
+    return outcome
 
 
-def _with_theory(outcome: Score, scenario: Any, n_replications: int) -> Score:
-    point = build(scenario, Study(steady=True, n_replications=n_replications))
-    samples = [requests_of(point.workload, scenario.seed, index) for index in range(n_replications)]
-    lengths = PairLengths(
-        prompt_tokens=np.concatenate([each.prompt_tokens for each in samples]),
-        output_tokens=np.concatenate([each.output_tokens for each in samples]),
-    )
-    workload = replace(point.workload, lengths=lengths)
-    rate_rps = float(np.mean([len(each) / float(each.arrival_s[-1]) for each in samples]))
-    errors: dict[str, dict[str, float]] = {}
-    failed: dict[str, str] = {}
-    for tier in TIERS:
-        try:
-            row = predict(point.replica, workload, rate_rps=rate_rps, tier=tier).row()
-        except UnstableError:
-            failed[tier] = "above the limit"
-            continue
-        except ServingError as error:
-            failed[tier] = str(error)
-            continue
-        errors[tier] = _errors(row, outcome)
-    return replace(outcome, errors=errors, failed=failed)
-
-
-def _errors(row: dict[str, Any], outcome: Score) -> dict[str, float]:
-    simulated = outcome.simulated
-    found = {name: row[name] / simulated[name] - 1 for name in METRICS if simulated.get(name)}
-    found |= {name: row[name] - simulated[name] for name in ("goodput_frac", "shed_frac")}
-    return found | {"limit_rps": row["limit_rps"] / outcome.overload.rate_rps - 1}
-
-
-def medians(scores: Iterable[Score], tier: str) -> dict[tuple[str, str, str], tuple[float, float, int]]:
-    """Median and 95th percentile of the absolute errors, and their number, by scheduler, band and metric.
-
-    Parameters
-    ----------
-    scores : iterable of Score
-    tier : str
-    """
-    pooled: dict[tuple[str, str, str], list[float]] = {}
-    for one in scores:
-        for metric, error in one.errors.get(tier, {}).items():
-            pooled.setdefault((one.cell.scheduler, one.cell.band, metric), []).append(abs(error))
-    return {
-        key: (float(np.median(errors)), float(np.percentile(errors, 95)), len(errors))
-        for key, errors in pooled.items()
-    }
+def _errors(numbers: dict[str, float], outcome: Score) -> dict[str, float]:
+    """Errors of an answerer; one that only told its limit has no others."""
+    simulated, found = outcome.simulated, {}
+    for name in METRICS:
+        if name in numbers and simulated.get(name):
+            found[name] = numbers[name] / simulated[name] - 1
+    for name in ("goodput_frac", "shed_frac"):
+        if name in numbers and name in simulated:
+            found[name] = numbers[name] - simulated[name]
+    if found and "limit_rps" in numbers and outcome.overload is not None:
+        found["limit_rps"] = numbers["limit_rps"] / outcome.overload.rate_rps - 1
+    return found

@@ -22,6 +22,31 @@ validate.command(
     name="oracles",
     help="Check the queue models against a table of known values: one line a model.",
 )
+validate.command(
+    "validation.cli._agreement:agreement",
+    name="agreement",
+    help="Check the predictions against the simulator, cell by cell, on a design drawn beforehand.",
+)
+validate.command(
+    "validation.cli._step_times:step_times",
+    name="step-times",
+    help="Hold step times against measured passes of engines: one line an accelerator and engine.",
+)
+validate.command(
+    "validation.cli.validate_peer:peer_des",
+    name="peer-des",
+    help="Replay a published engine's inputs by its rules and hold the answers against each other.",
+)
+validate.command(
+    "validation.cli.validate_claims:claims",
+    name="claims",
+    help="Put reports from the field to the simulator as questions: what was found, and whether it holds.",
+)
+validate.command(
+    "validation.cli._serving_points:serving_points",
+    name="serving-points",
+    help="Check simulated closed loops against measured ones: mean TTFT and TPOT, engine by engine.",
+)
 
 _FOLDER = Parameter(name="DIR", help="folder of cases, one JSON file each", converter=reader("", str))
 _ONLY = Parameter(

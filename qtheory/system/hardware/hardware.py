@@ -24,7 +24,13 @@ _RANGES = {
     "mbu_frac": (0.001, 1.0),
     "attention_mbu_frac": (0.001, 1.0),
     "link_frac": (0.001, 1.0),
+    "prefill_attention_frac": (0.001, 1.0),
+    "activation_mbu_frac": (0.001, 1.0),
+    "corner_power": (1.0, 64.0),
+    "spread_frac": (0.0, 10.0),
+    "clock_hz": (1e8, 1e11),
 }
+_MAY_BE_NONE = frozenset({"link_bytes_per_s", "activation_mbu_frac", "corner_power", "clock_hz"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +64,19 @@ class Hardware:
         Host time of an engine step that the device waits for, seconds, 0 .. 10 [1]_.
     overhead_per_layer_s : float
         Launches and small kernels of one layer, seconds, 0 .. 1 [1]_.
+    prefill_attention_frac : float
+        Share of ``mfu_frac`` that the attention of prompt chunks reaches, 0.001 .. 1.
+    activation_mbu_frac : float or None
+        Share of peak bandwidth at which activations move between products (norms, residuals, queries, the
+        inside of the feed-forward block), 0.001 .. 1; None leaves their time out.
+    corner_power : float or None
+        How softly products turn from reading to computing: with p they take ``(a**p + b**p)**(1/p)`` of the
+        two times, 1 (their sum) .. 64; None is the larger of the two.
+    clock_hz : float or None
+        Clock at which the peak rates hold, 1e8 .. 1e11; None if unknown. Launches take time in cycles, so the
+        overhead per layer of `qtheory.system.hardware.fitted` goes by it.
+    spread_frac : float
+        Relative error within which nine of ten measured steps were met, 0 .. 10; 0 if none were measured.
     budget_tokens : int
         Default token budget of a step. 0 is replaced by 512 below 16 GB of memory and 2,048 else.
     source : str
@@ -94,6 +113,11 @@ class Hardware:
     link_latency_s: float = 5e-6
     overhead_per_step_s: float = 1e-3
     overhead_per_layer_s: float = 46e-6
+    prefill_attention_frac: float = 1.0
+    activation_mbu_frac: float | None = None
+    corner_power: float | None = None
+    clock_hz: float | None = None
+    spread_frac: float = 0.0
     budget_tokens: int = 0
     source: str = "given by the user"
 
@@ -101,7 +125,7 @@ class Hardware:
         checks.text("name", self.name)
         checks.text("source", self.source)
         for name, (least, most) in _RANGES.items():
-            if name != "link_bytes_per_s" or self.link_bytes_per_s is not None:
+            if name not in _MAY_BE_NONE or getattr(self, name) is not None:
                 number_between(name, getattr(self, name), least, most)
         for name in ("tdp_w", "usd_per_hour"):
             if getattr(self, name) is not None:

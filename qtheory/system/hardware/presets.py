@@ -18,6 +18,7 @@ from qtheory.system.specfile import (
     unknown_name,
 )
 
+from .fitted import ENGINES, efficiencies_of
 from .hardware import Hardware
 
 __all__ = ["find_hardware", "hardware_names"]
@@ -53,6 +54,19 @@ def _preset(name: str) -> Hardware:
     return build(Hardware, values | {"name": name}, f"preset {name}")
 
 
+def _by_name(name: str) -> Hardware | None:
+    """The preset of this name, with the efficiencies of the engine behind it, if any."""
+    spelled = folded(name)
+    known = _names_by_spelling().get(spelled)
+    if known is not None:
+        return _preset(known)
+    for engine in ENGINES:
+        card = _names_by_spelling().get(spelled.removesuffix(engine))
+        if card is not None:
+            return efficiencies_of(card, engine).on(_preset(card), engine)
+    return None
+
+
 def find_hardware(name_or_path: str | Path) -> Hardware:
     """The preset of this name, or the accelerator described in this TOML or JSON file.
 
@@ -61,7 +75,8 @@ def find_hardware(name_or_path: str | Path) -> Hardware:
     name_or_path : str or Path
         A name such as ``h100``, a spelling such as ``NVIDIA A100-SXM4-80GB`` (case, spaces, dashes and
         underscores do not matter), or a file with the fields of `Hardware`. A bare name means the usual
-        variant.
+        variant. Behind a preset and a dash an engine of `ENGINES` can stand, as in ``h100-vllm``: then the
+        efficiencies are those fitted on measurements of that engine (`qtheory.system.hardware.fitted`).
 
     Raises
     ------
@@ -72,11 +87,13 @@ def find_hardware(name_or_path: str | Path) -> Hardware:
     --------
     >>> find_hardware("A100 80GB SXM").name, find_hardware("rtx3050").budget_tokens
     ('a100', 512)
+    >>> find_hardware("h100-vllm").mbu_frac > find_hardware("h100").mbu_frac
+    True
     """
     name = str(name_or_path)
-    known = _names_by_spelling().get(folded(name))
-    if known is not None and not isinstance(name_or_path, Path):
-        return _preset(known)
+    known = None if isinstance(name_or_path, Path) else _by_name(name)
+    if known is not None:
+        return known
     if isinstance(name_or_path, Path) or names_a_file(name) or os.path.isdir(name):
         path = Path(name_or_path)
         values = read_mapping(path)

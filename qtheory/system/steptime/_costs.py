@@ -10,9 +10,17 @@ from qtheory.system.models import WEIGHT_BYTES, ModelSpec, kv_bytes_each, weight
 
 from .protocol import StepLoad
 
-__all__ = ["NO_LIMIT", "Costs", "costs"]
+__all__ = ["NO_LIMIT", "Costs", "costs", "joined"]
 
 NO_LIMIT = 1e18  # tokens; a window that is never reached
+
+
+def joined(compute: float, memory: float, corner: float) -> float:
+    """Seconds of products that compute and read at the same time."""
+    if corner:
+        both: float = (compute**corner + memory**corner) ** (1.0 / corner)
+        return both
+    return compute if compute > memory else memory
 
 
 class Costs(NamedTuple):
@@ -35,9 +43,11 @@ class Costs(NamedTuple):
     prompt_read_full, prompt_read_short
         Each token whose keys and values a chunk reads.
     link
-        Collectives, each computed token.
+        Collectives and activations, each computed token.
     window, top_k
         Tokens: most that local and other layers attend to.
+    corner
+        Power that joins the compute and the memory time of products; 0 is the larger of both.
     """
 
     fixed: float
@@ -60,6 +70,7 @@ class Costs(NamedTuple):
     link: float
     window: float
     top_k: float
+    corner: float
 
     def if_dense(self) -> tuple[float, ...] | None:
         """The few costs of a model without experts, local or sparse layers and state; None for any other."""
@@ -77,6 +88,7 @@ class Costs(NamedTuple):
             self.prompt_read_full,
             self.link,
             self.linear_write,
+            self.corner,
         )
 
     def step_s(self, load: StepLoad) -> float:
@@ -84,18 +96,15 @@ class Costs(NamedTuple):
         n, context, prompt, work, read, sampled = load
         (fixed, linear_compute, linear_read, linear_write, expert_compute, expert_read, expert_miss,
          head_compute, head_read, decode_full, decode_short, state, prompt_full, prompt_short, prompt_expand,
-         read_full, read_short, link, window, top_k) = self  # fmt: skip
+         read_full, read_short, link, window, top_k, corner) = self  # fmt: skip
         tokens = n + prompt
         compute = linear_compute * tokens
         memory = linear_read + linear_write * tokens
-        seconds = fixed + link * tokens + (compute if compute > memory else memory)
+        seconds = fixed + link * tokens + joined(compute, memory, corner)
         if expert_read:
-            compute = expert_compute * tokens
-            memory = expert_read * (1.0 - expert_miss**tokens)
-            seconds += compute if compute > memory else memory
+            seconds += joined(expert_compute * tokens, expert_read * (1.0 - expert_miss**tokens), corner)
         if sampled:
-            compute = head_compute * sampled
-            seconds += compute if compute > head_read else head_read
+            seconds += joined(head_compute * sampled, head_read, corner)
         if n:
             limit = n * top_k
             seconds += decode_full * (context if context < limit else limit) + state * n
@@ -130,13 +139,14 @@ def costs(hardware: Hardware, model: ModelSpec, tp: int, weights: str, kv_dtype:
         decode_full=full * max(model.decode_attention_flops * flops_s, model.full_kv_width * kv_s),
         decode_short=short * max(model.decode_attention_flops * flops_s, model.short_kv_width * kv_s),
         state=2 * model.state_bytes * read_s,
-        prompt_full=full * model.prefill_attention_flops * flops_s,
-        prompt_short=short * model.prefill_attention_flops * flops_s,
+        prompt_full=full * model.prefill_attention_flops * flops_s / hardware.prefill_attention_frac,
+        prompt_short=short * model.prefill_attention_flops * flops_s / hardware.prefill_attention_frac,
         prompt_expand=model.attention_layers * model.expand_flops_per_token * flops_s,
         prompt_read_full=full * model.full_kv_width * kv_s,
         prompt_read_short=short * model.short_kv_width * kv_s,
         window=float(model.sliding_window) if short else NO_LIMIT,
         top_k=float(model.sparse_top_k or NO_LIMIT),
+        corner=hardware.corner_power or 0.0,
         **_link_costs(hardware, model, tp),
     )
 
@@ -160,8 +170,9 @@ def _weight_costs(hardware: Hardware, model: ModelSpec, tp: int, weights: str) -
 def _link_costs(hardware: Hardware, model: ModelSpec, tp: int) -> dict[str, float]:
     """Fixed costs, and those of two ring all-reduces a layer on 16-bit activations."""
     fixed = hardware.overhead_per_step_s + model.layers * hardware.overhead_per_layer_s
+    moved = _activation_s(hardware, model, tp)
     if tp == 1:
-        return {"fixed": fixed, "link": 0.0}
+        return {"fixed": fixed, "link": moved}
     if hardware.link_bytes_per_s is None:
         raise ConfigError(
             f"link_bytes_per_s: missing of {hardware.name}, and tp={tp} needs it; add the rate of the link "
@@ -170,5 +181,22 @@ def _link_costs(hardware: Hardware, model: ModelSpec, tp: int) -> dict[str, floa
     sent_bytes = 2 * (tp - 1) / tp * model.hidden * 2  # by each accelerator, for one token and all-reduce
     return {
         "fixed": fixed + 2 * model.layers * hardware.link_latency_s,
-        "link": 2 * model.layers * sent_bytes / (hardware.link_bytes_per_s * hardware.link_frac),
+        "link": moved + 2 * model.layers * sent_bytes / (hardware.link_bytes_per_s * hardware.link_frac),
     }
+
+
+def _activation_s(hardware: Hardware, model: ModelSpec, tp: int) -> float:
+    """Seconds of moving the activations of one token: what norms, residuals and gates read and write.
+
+    Each layer reads and writes the residual stream and its normed copy twice (8 times its width, on every
+    accelerator); queries and attention outputs, and the inside of the feed-forward block, are split.
+    """
+    if hardware.activation_mbu_frac is None:
+        return 0.0
+    inside = model.mlp_matrices * (
+        model.mlp_layers * model.intermediate
+        + model.moe_layers * (model.experts_top_k * model.moe_intermediate + model.shared_intermediate)
+    )
+    inside += 2 * model.attention_layers * model.heads * model.head_dim
+    numbers = 8 * model.layers * model.hidden + inside / tp
+    return 2 * numbers / (hardware.bandwidth_bytes_per_s * hardware.activation_mbu_frac)

@@ -13,7 +13,7 @@ from qtheory.basics.ranges import whole_between
 from qtheory.system.hardware import Hardware
 from qtheory.system.models import WEIGHT_BYTES, ModelSpec, kv_bytes_each, weight_bytes_each
 
-from ._costs import NO_LIMIT, Costs, costs
+from ._costs import NO_LIMIT, Costs, costs, joined
 from .protocol import StepLoad
 
 __all__ = ["Roofline"]
@@ -33,7 +33,9 @@ class Roofline:
     that the tokens of the step hit), output head (if anything is sampled), attention of decodes, attention of
     prompt chunks. Weights in a format without units of its own are read narrow and computed in 16 bits;
     attention and head always compute in 16 bits. Collectives are two ring all-reduces a layer. Local layers
-    attend to the mean context of the decodes, cut at the window.
+    attend to the mean context of the decodes, cut at the window. Where the accelerator says so, products turn
+    softly from reading to computing (``corner_power``) and activations take time of their own
+    (``activation_mbu_frac``).
 
     Parameters
     ----------
@@ -107,15 +109,22 @@ class Roofline:
         """Seconds of one step with this load, > 0; for dense models written for speed, without a call."""
         n, context, prompt, work, read, sampled = load
         if self._dense is not None:
-            (fixed, compute, memory, head_compute, head_read, decode, pair, expand, key, link,
-             write) = self._dense  # fmt: skip
+            (fixed, compute, memory, head_compute, head_read, decode, pair, expand, key, link, write,
+             corner) = self._dense  # fmt: skip
             tokens = n + prompt
             compute *= tokens
             memory += write * tokens
-            seconds = fixed + link * tokens + decode * context + (compute if compute > memory else memory)
+            seconds = fixed + link * tokens + decode * context
+            if corner:
+                seconds += (compute**corner + memory**corner) ** (1.0 / corner)
+            else:
+                seconds += compute if compute > memory else memory
             if sampled:
                 compute = head_compute * sampled
-                seconds += compute if compute > head_read else head_read
+                if corner:
+                    seconds += (compute**corner + head_read**corner) ** (1.0 / corner)
+                else:
+                    seconds += compute if compute > head_read else head_read
             if prompt:
                 compute = pair * work + expand * (read - prompt)
                 memory = key * read
@@ -160,13 +169,14 @@ class Roofline:
         expand = c.prompt_expand * (read - prompt)
         keys = c.prompt_read_full * read + c.prompt_read_short * min(read, prompt + c.window)
         attended = "compute" if self._decode_computes else "bandwidth"
+        missed = c.expert_miss**tokens
         return {
             "overhead": (c.fixed, "host"),
-            "linear": _larger(c.linear_compute * tokens, c.linear_read + c.linear_write * tokens),
-            "experts": _larger(c.expert_compute * tokens, c.expert_read * (1 - c.expert_miss**tokens)),
-            "head": _larger(c.head_compute * sampled, c.head_read if sampled else 0.0),
+            "linear": _bound(c.linear_compute * tokens, c.linear_read + c.linear_write * tokens, c.corner),
+            "experts": _bound(c.expert_compute * tokens, c.expert_read * (1 - missed), c.corner),
+            "head": _bound(c.head_compute * sampled, c.head_read if sampled else 0.0, c.corner),
             "decode_attention": (whole + c.state * n, attended),
-            "prefill_attention": _larger(pairs + expand, keys) if prompt else (0.0, "compute"),
+            "prefill_attention": _bound(pairs + expand, keys) if prompt else (0.0, "compute"),
             "link": (c.link * tokens, "link"),
         }
 
@@ -221,5 +231,5 @@ class Roofline:
         return total
 
 
-def _larger(compute: float, memory: float) -> tuple[float, str]:
-    return (compute, "compute") if compute > memory else (memory, "bandwidth")
+def _bound(compute: float, memory: float, corner: float = 0.0) -> tuple[float, str]:
+    return joined(compute, memory, corner), "compute" if compute > memory else "bandwidth"

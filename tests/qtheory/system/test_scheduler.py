@@ -7,14 +7,16 @@ import math
 import pytest
 
 from qtheory.basics.errors import ConfigError
-from qtheory.system.scheduler import CHOICES, PLANNED_SCHEDULERS, SCHEDULERS, SchedulerSpec
+from qtheory.system.scheduler import CHOICES, SCHEDULERS, SchedulerSpec
 
 
-@pytest.mark.parametrize("name", PLANNED_SCHEDULERS)
-def test_a_planned_scheduler_is_refused_as_such_and_not_offered(name):
-    with pytest.raises(ConfigError, match=f"this version does not have '{name}'") as error:
-        SchedulerSpec(name=name)
-    assert name not in str(error.value).split("one of")[1].split(", ")
+@pytest.mark.parametrize(
+    ("name", "given", "is_whole"), [("disaggregated", None, True), ("chunked", None, False)]
+)
+def test_prompts_are_whole_by_default_or_as_said(name, given, is_whole):
+    assert SchedulerSpec(name=name, chunked_prefill=given).whole_prompts is is_whole
+    for said in (True, False):
+        assert SchedulerSpec(name=name, chunked_prefill=said).whole_prompts is not said
 
 
 def test_a_misspelt_scheduler_gets_the_nearest_name():
@@ -68,5 +70,6 @@ def test_schedulers_of_whole_prompts_are_known():
         "static",
         "orca",
         "vllm-v0",
+        "disaggregated",
     ]
     assert SchedulerSpec(name="chunked", chunked_prefill=False).whole_prompts

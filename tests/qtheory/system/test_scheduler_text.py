@@ -49,7 +49,7 @@ def test_what_a_text_says_wins_over_what_is_usual() -> None:
             r"scheduler: sglang: cache_order: unknown 'lmp' \(did you mean 'lpm'\?\)",
         ),
         ("fair(client_weights=[1, -2])", r"scheduler: fair: client_weights\[1\]: -2 must be > 0"),
-        ("disaggregated(max_seqs=1)", "scheduler: this version does not have 'disaggregated'"),
+        ("disagregated(max_seqs=1)", r"scheduler: unknown 'disagregated' \(did you mean 'disaggregated'\?\)"),
     ],
 )
 def test_a_text_that_is_wrong_is_answered_with_what_would_be_right(text: str, said: str) -> None:

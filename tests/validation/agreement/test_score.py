@@ -2,50 +2,92 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from importlib import import_module
+
 import pytest
 
+from qtheory.basics.errors import ServingError
+from validation.agreement import Effort, Knee, Score, quick, score
 from validation.agreement.capacity import Overload
-from validation.agreement.grid import full, quick
-from validation.agreement.score import METRICS, Score, medians, score
+from validation.agreement.score import METRICS, TOLERANCES
 
 CELL = next(cell for cell in quick() if cell.scheduler == "chunked")
+TINY = Effort(
+    first_requests=4_000, most_requests=4_000, overload_requests=2_000, knee_requests=0, n_replications=2
+)
 
 
-def _made(error: float, half: float) -> Score:
+def made(error: float, half: float, *, load: float = 0.5, kind: str = "steady state") -> Score:
     return Score(
-        cell=CELL,
+        cell=replace(CELL, load_frac=load),
         overload=Overload(rate_rps=1.0, error_rps=0.0),
-        kind="steady state",
-        simulated={"mean_ttft_s_half": half},
-        errors={"numeric": {"mean_ttft_s": error}},
+        kind=kind,
+        simulated={f"{name}_half": half for name in TOLERANCES},
+        errors={"numeric": dict.fromkeys(TOLERANCES, error)},
     )
 
 
 @pytest.mark.parametrize(
-    ("error", "half", "verdict"),
-    [(0.05, 0.01, "within"), (-0.07, 0.01, "outside"), (0.01, 0.03, "undecided")],
+    ("error", "half", "load", "verdict"),
+    [
+        (0.05, 0.01, 0.5, "within"),
+        (-0.07, 0.01, 0.5, "outside"),
+        (-0.07, 0.01, 0.9, "within"),
+        (0.01, 0.03, 0.5, "undecided"),
+        (0.01, 0.03, 0.9, "within"),
+        (0.50, 0.01, 0.95, "listed"),
+    ],
 )
-def test_a_verdict_needs_an_interval_of_a_third_of_the_tolerance(
-    error: float, half: float, verdict: str
+def test_a_verdict_needs_intervals_of_a_third_of_the_tolerance(
+    error: float, half: float, load: float, verdict: str
 ) -> None:
-    assert _made(error, half).verdict("numeric", "mean_ttft_s") == verdict
-    assert _made(error, half).verdict("closed", "mean_ttft_s") == "no prediction"
+    assert made(error, half, load=load).verdict("numeric") == verdict
+    assert made(error, half, load=load).verdict("closed") == "refused"
 
 
-def test_medians_are_of_absolute_errors_by_scheduler_band_and_metric() -> None:
-    table = medians([_made(error, 0.01) for error in (-0.02, 0.01, 0.05)], "numeric")
-    assert table == {("chunked", CELL.band, "mean_ttft_s"): (0.02, pytest.approx(0.047), 3)}
+def test_a_cell_whose_runs_disagree_is_undecided_however_narrow_its_intervals_look() -> None:
+    assert made(0.0, 0.001, kind="undecided: the runs disagree").verdict("numeric") == "undecided"
 
 
-def test_both_tiers_are_asked_about_the_requests_that_were_simulated() -> None:
-    found = score(CELL, n_requests=3000, n_replications=2, overload=Overload(rate_rps=10.0, error_rps=0.1))
-    assert set(found.errors) == {"numeric", "closed"}
+def test_a_rate_above_the_limit_is_told_by_saying_so_and_by_nothing_else() -> None:
+    over = replace(made(0.0, 0.01, load=1.1), errors={})
+    assert replace(over, refused={"numeric": "above the limit"}).verdict("numeric") == "overload told"
+    assert replace(over, refused={"numeric": "no model"}).verdict("numeric") == "refused"
+    low = replace(over, cell=CELL, refused={"numeric": "above the limit"})
+    assert low.verdict("numeric") == "refused"
+
+
+def test_both_tiers_and_the_baselines_are_asked_about_the_requests_that_were_simulated() -> None:
+    found = score(CELL, TINY)
+    assert set(found.errors) == {"numeric", "closed", "M/G/1", "M/M(n)/1"}
     assert set(METRICS) <= set(found.errors["numeric"])
     assert abs(found.errors["numeric"]["mean_itl_s"]) < 0.1
+    assert found.simulated["n_requests"] == 4_000
 
 
-def test_a_scheduler_without_a_model_has_no_prediction() -> None:
-    cell = next(cell for cell in full() if cell.scheduler == "static" and cell.load_frac < 0.5)
-    found = score(cell, n_requests=300, n_replications=2, overload=Overload(rate_rps=1.0, error_rps=0.1))
-    assert found.errors == {}
-    assert set(found.failed.values()) == {"no model"}
+def test_a_score_comes_back_from_json_as_it_was() -> None:
+    knee = Knee(rate_rps=2.0, half_frac=0.01, predicted_rps={"numeric": 2.1})
+    found = replace(score(CELL, TINY), knee=knee)
+    assert Score.from_row(json.loads(json.dumps(found.row()))) == found
+
+
+def test_a_cell_that_cannot_be_simulated_has_a_score_that_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> Overload:
+        raise ServingError("cannot be served")
+
+    monkeypatch.setattr(import_module("validation.agreement.score"), "overload_rps", refuse)
+    found = score(CELL, TINY)
+    assert (found.kind, found.verdict("numeric")) == ("cannot be served", "not simulated")
+
+
+def test_simulation_goes_on_until_it_is_sharp_or_may_not() -> None:
+    sharp = score(CELL, replace(TINY, most_requests=30_000))
+    assert 4_000 < sharp.simulated["n_requests"] <= 30_000
+    assert sharp.simulated["mean_tpot_s_half"] < score(CELL, TINY).simulated["mean_tpot_s_half"]
+
+
+def test_a_scheduler_without_a_model_is_refused_and_not_simulated() -> None:
+    found = score(replace(CELL, scheduler="fair"), TINY)
+    assert (found.verdict("numeric"), found.simulated) == ("refused", {})

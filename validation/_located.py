@@ -1,0 +1,130 @@
+"""From runs at a few rates to the rate of the knee, with an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.statistics._runs import t_quantile
+
+from ._sampled import Sample
+
+__all__ = ["Located", "locate"]
+
+Floats = NDArray[np.float64]
+_PRIOR_FRAC = 0.35  # how far off a predicted slope is taken to be
+_STEPS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """A knee with its interval.
+
+    Parameters
+    ----------
+    rate_rps, low_rps, high_rps : float
+    slope : float
+        Relative growth of the share of late requests for a relative growth of the rate.
+    """
+
+    rate_rps: float
+    low_rps: float
+    high_rps: float
+    slope: float
+
+    @property
+    def half_frac(self) -> float:
+        """Half of the interval, relative."""
+        return (self.high_rps - self.low_rps) / 2 / self.rate_rps
+
+
+def locate(
+    samples: Sequence[Sample], *, bad_frac: float, slope: float, level: float, use_ahead: bool = True
+) -> Located | None:
+    r"""Where the share of late requests is ``bad_frac``.
+
+    Near the knee its logarithm is a straight line in the logarithm of the rate, and a run into which more
+    work came than the mean shows more late requests in proportion: :math:`E[b_i] = \exp(a + c\,x_i +
+    \gamma z_i)` with the rate's logarithm :math:`x_i` and the surplus of work :math:`z_i` (a control
+    variate with mean zero), fitted by quasi-likelihood [1]_. The interval is a jackknife over runs.
+
+    Parameters
+    ----------
+    samples : sequence of Sample
+        At least four runs.
+    bad_frac : float
+        Share of late requests at the knee.
+    slope : float
+        A guess of :math:`c`, > 0, weighed as known to about a third; :math:`\gamma` is guessed to be half.
+    level : float
+        Of the interval.
+    use_ahead : bool
+        Whether the surplus of work is used.
+
+    Returns
+    -------
+    Located or None
+        None if no line that rises fits.
+
+    References
+    ----------
+    .. [1] McCullagh and Nelder (1989), "Generalized linear models", chapter 9.
+    """
+    rates = np.array([one.rate_rps for one in samples])
+    centre = float(np.exp(np.log(rates).mean()))
+    ahead = np.array([one.ahead_frac if use_ahead else 0.0 for one in samples])
+    design = np.column_stack([np.ones(len(rates)), np.log(rates / centre), ahead])  # (n, 3)
+    bad = np.array([one.bad_frac for one in samples])
+    if bad.mean() <= 0:
+        return None
+    fit = _Fit(design=design, bad=bad, weight=np.array([one.n_requests for one in samples]), guess=slope)
+    whole = fit.root(np.ones(len(bad), dtype=bool), bad_frac)
+    if whole is None:
+        return None
+    root, found_slope = whole
+    parts = [fit.root(np.arange(len(bad)) != i, bad_frac) for i in range(len(bad))]
+    if any(part is None for part in parts):
+        return None
+    n = len(bad)
+    pseudo = np.array([n * root - (n - 1) * part[0] for part in parts if part is not None])
+    half = t_quantile(level, n - 2) * float(pseudo.std(ddof=1)) / math.sqrt(n)
+    return Located(
+        rate_rps=centre * math.exp(root),
+        low_rps=centre * math.exp(root - half),
+        high_rps=centre * math.exp(root + half),
+        slope=found_slope,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fit:
+    design: Floats
+    bad: Floats
+    weight: Floats
+    guess: float
+
+    def root(self, use: NDArray[np.bool_], bad_frac: float) -> tuple[float, float] | None:
+        """Logarithm of the rate over the centre where the share is ``bad_frac``, and the slope."""
+        design, bad = self.design[use], self.bad[use]
+        weight = self.weight[use] / self.weight[use].mean()
+        if bad.mean() <= 0:
+            return None
+        prior = np.array([0.0, self.guess, 0.5 * self.guess])
+        beta = np.array([math.log(bad.mean()), self.guess, 0.0])
+        for _ in range(_STEPS):
+            expected = np.exp(np.clip(design @ beta, -30, 1))
+            spread = max(float(np.mean(weight * (bad - expected) ** 2 / expected)), 1e-12)
+            pull = spread / (np.array([np.inf, _PRIOR_FRAC, 1.0]) * self.guess) ** 2
+            score = design.T @ (weight * (bad - expected)) - pull * (beta - prior)
+            bend = (design * (weight * expected)[:, None]).T @ design + np.diag(pull)
+            step = np.linalg.solve(bend + 1e-12 * np.eye(3), score)
+            beta = beta + np.clip(step, -0.5 * self.guess - 1, 0.5 * self.guess + 1)
+            if float(np.abs(step).max()) < 1e-9:
+                break
+        if beta[1] <= 0.05 * self.guess:
+            return None
+        return float((math.log(bad_frac) - beta[0]) / beta[1]), float(beta[1])

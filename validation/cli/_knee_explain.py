@@ -1,0 +1,90 @@
+"""What ``--explain`` adds: formulas with numbers, and what a tenth of each input buys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from qtheory.basics.errors import ServingError
+
+if TYPE_CHECKING:
+    from qtheory.planning import Knee
+    from validation.knees import Asked
+
+__all__ = ["explained_text", "explanations"]
+
+_LEAST = 0.0005  # change of a knee to speak of
+
+
+def explanations(asked: Sequence[Asked], found: Sequence[Knee]) -> dict[str, dict[str, Any]]:
+    """By scheduler: formulas, and changes of the knee; a reason where there is no model.
+
+    Parameters
+    ----------
+    asked : sequence of Asked
+    found : sequence of Knee
+        One for each.
+    """
+    from qtheory.planning import explained, moves
+    from validation.knees import why_not_covered
+
+    said: dict[str, dict[str, Any]] = {}
+    for one, knee in zip(asked, found, strict=True):
+        why = why_not_covered(one.scenario, one.replica, one.workload)
+        if why is not None:
+            said[knee.scheduler] = {
+                "why_not": f"{why}: nothing to explain it by; change an input and ask again"
+            }
+            continue
+        try:
+            lines = explained(one.replica, one.workload, knee) if knee.knee_rps else []
+        except ServingError as error:
+            said[knee.scheduler] = {"why_not": str(error)}
+            continue
+        changes = moves(
+            one.replica, one.workload, scheduler=one.replica.scheduler.name, goodput_frac=knee.goodput_frac
+        )
+        said[knee.scheduler] = {
+            "formulas": [{"what": x.what, "formula": x.formula, "numbers": x.numbers} for x in lines],
+            "moves": [{"what": x.what, "knee_change_frac": x.knee_change_frac} for x in changes],
+        }
+    return said
+
+
+def explained_text(said: Mapping[str, Mapping[str, Any]]) -> str:
+    """The same for people.
+
+    Parameters
+    ----------
+    said : mapping
+        As `explanations` gives it.
+    """
+    return "\n\n".join(_block(name, parts) for name, parts in said.items())
+
+
+def _block(name: str, parts: Mapping[str, Any]) -> str:
+    if "why_not" in parts:
+        return f"{name}: {parts['why_not']}"
+    lines = [f"{name}, at its knee"]
+    rows = [(line["what"], line["formula"], line["numbers"]) for line in parts["formulas"]]
+    widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
+    lines += [
+        f"  {what:<{widths[0]}}   {formula:<{widths[1]}}   {numbers}" for what, formula, numbers in rows
+    ]
+    return "\n".join([*lines, *_moves(parts["moves"])])
+
+
+def _moves(changes: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not changes:
+        return ["  what moves the knee: the closed forms have no answer here"]
+    width = max(len(change["what"]) for change in changes)
+    lines = ["  what moves the knee (closed forms, each input alone)"]
+    small = []
+    for change in changes:
+        value = change["knee_change_frac"]
+        if value is not None and abs(value) < _LEAST:
+            small.append(change["what"].removeprefix("10 % "))
+            continue
+        shown = "no answer" if value is None else f"{100 * value:+.1f} %"
+        lines.append(f"    {change['what']:<{width}}   {shown:>8}")
+    return lines + ([f"    nothing by 10 % {', '.join(small)}"] if small else [])

@@ -1,0 +1,208 @@
+"""`sched-sim knee`: how much load each scheduler takes, and how it fails beyond."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, make_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+from cyclopts import Group, Parameter
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ApproximationWarning, ConfigError
+from qtheory.report import save_figure
+
+from ._knee_text import knee_heading, knee_text
+from .answers import scheduler_list
+from .emit import Answer, emit
+from .options import Given, RunOutput, scenario_flags
+from .progress import Progress
+from .values import choice, reader
+
+if TYPE_CHECKING:
+    from qtheory.planning import Knee
+    from validation.knees import Asked
+
+    KneeFlags = Given
+else:
+    KneeFlags = scenario_flags(without=["scheduler", "rate_rps", "speed"])
+_NO_FLAGS = KneeFlags()
+
+__all__ = ["knee"]
+
+_ANSWER = Group("Answer", sort_key=0)
+_SCHEDULERS = Parameter(
+    name="--schedulers",
+    help="schedulers, separated by commas [all that there is a model of]",
+    group=_ANSWER,
+    converter=reader("", str),
+    n_tokens=1,
+    metavar="NAMES",
+)
+_TIER = Parameter(
+    name="--tier",
+    help="closed (formulas, instantly), numeric (a chain, seconds), sim (simulation); what a tier has no "
+    "model of is simulated [numeric]",
+    group=_ANSWER,
+    converter=choice("closed", "numeric", "sim"),
+    n_tokens=1,
+    show_default=False,
+    metavar="TIER",
+)
+
+
+def _number(name: str, kind: type, text: str, metavar: str) -> Parameter:
+    return Parameter(
+        name=name,
+        help=text,
+        group=_ANSWER,
+        converter=reader("", kind),
+        n_tokens=1,
+        negative=(),
+        metavar=metavar,
+        show_default=False,
+    )
+
+
+def _switch(name: str, text: str) -> Parameter:
+    return Parameter(name=name, help=text, group=_ANSWER, negative=(), show_default=False)
+
+
+_FRAC = _number("--goodput-frac", float, "share of all requests that is good at the knee [0.9]", "SHARE")
+_PRECISION = _number(
+    "--precision",
+    float,
+    "relative half-width at which a simulated knee is known well enough [0.01 with --refine, else 0.02]",
+    "SHARE",
+)
+_LEVEL = _number("--level", float, "coverage of the intervals of simulated knees [0.95]", "SHARE")
+_MOST = _number("--max-requests", int, "requests simulated for a scheduler at most [5,000,000]", "N")
+
+
+def _output_flags() -> Any:
+    """The flags of a command that simulates, but for those on records and on finished points."""
+    hints = get_type_hints(RunOutput, include_extras=True)
+    hints["records_out"] = Annotated[str | None, Parameter(parse=False)]
+    hints["resume"] = Annotated[bool, Parameter(parse=False)]
+    made = [(item.name, hints[item.name], field(default=item.default)) for item in fields(RunOutput)]
+    flags = make_dataclass("KneeOutput", made, bases=(RunOutput,), frozen=True, kw_only=True)
+    flags.__module__ = __name__
+    return Parameter(name="*")(flags)
+
+
+if TYPE_CHECKING:
+    KneeOutput = RunOutput
+else:
+    KneeOutput = _output_flags()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class KneeQuestion:
+    """What is asked, and of what."""
+
+    tier: Annotated[str, _TIER] = "numeric"
+    goodput_frac: Annotated[float, _FRAC] = 0.9
+    refine: Annotated[bool, _switch("--refine", "simulate each predicted knee, from where it is")] = False
+    explain: Annotated[
+        bool, _switch("--explain", "the formulas with the numbers in them, and what 10 % of each input buys")
+    ] = False
+    precision: Annotated[float | None, _PRECISION] = None
+    level: Annotated[float, _LEVEL] = 0.95
+    max_requests: Annotated[int, _MOST] = 5_000_000
+
+    def check(self) -> None:
+        """Raise if two flags contradict each other."""
+        if self.refine and self.tier == "sim":
+            raise ConfigError(
+                "--refine: begins at a prediction; with --tier sim there is none, leave one out"
+            )
+
+
+_OUTPUT, _QUESTION = KneeOutput(), KneeQuestion()
+
+
+def knee(
+    *,
+    schedulers: Annotated[str | None, _SCHEDULERS] = None,
+    question: KneeQuestion = _QUESTION,
+    flags: Annotated[KneeFlags, Parameter(name="*")] = _NO_FLAGS,
+    output: KneeOutput = _OUTPUT,
+) -> None:
+    """The largest rate each scheduler takes with 90 % of all requests good, and how steeply it falls behind.
+
+    Answered by theory where there is a model, in seconds; else by simulation, which says so. Without
+    ``--schedulers`` those that there is a model of, or the one of the scenario file. The figure of ``--plot``
+    shows goodput against the rate.
+    """
+    output.check()
+    question.check()
+    from qtheory.predict import MODELLED_SCHEDULERS  # slow to import, so only here
+    from validation.knees import asked_of, knees
+    from validation.refine import Goal
+
+    precision = question.precision if question.precision is not None else 0.01 if question.refine else 0.02
+    goal = Goal(
+        goodput_frac=question.goodput_frac,
+        precision=precision,
+        level=question.level,
+        max_requests=question.max_requests,
+    )
+    scenario, said = flags.load_for(output), flags.in_file()
+    names = scheduler_list(schedulers or said.get("scheduler") or ",".join(MODELLED_SCHEDULERS))
+    asked = asked_of(scenario, names, tier=question.tier)
+    found = _found(
+        lambda **how: knees(asked, tier=question.tier, goal=goal, refine=question.refine, **how), output
+    )
+    _emit(asked, found, question, output)
+    for note in dict.fromkeys(note for one in found for note in one.notes if note.startswith("goodput")):
+        warnings.warn(note, ApproximationWarning, stacklevel=2)
+
+
+def _found(ask: Any, output: KneeOutput) -> list[Knee]:
+    from validation.answer import Workers
+
+    if output.jobs is not None:
+        checks.integer(jobs=output.jobs)
+    with Progress(what="schedulers", quiet=output.quiet) as progress, Workers(output.jobs) as workers:
+        return list(ask(executor=workers if workers.jobs > 1 else None, progress=progress))
+
+
+def _emit(asked: Sequence[Asked], found: Sequence[Knee], question: KneeQuestion, output: KneeOutput) -> None:
+    from dataclasses import asdict
+
+    from qtheory.system.provenance import Provenance
+
+    rows = [one.row() for one in found]
+    blocks = [knee_heading(asked, question.goodput_frac), knee_text(found)]
+    more: dict[str, Any] = {}
+    if question.explain:
+        from ._knee_explain import explained_text, explanations
+
+        said = explanations(asked, found)
+        blocks.append(explained_text(said))
+        more["explained"] = said
+    names = ("rate_rps", "goodput_frac", "goodput_frac_low", "goodput_frac_high")
+    more["curves"] = {
+        one.scheduler: [dict(zip(names, point, strict=True)) for point in one.curve] for one in found
+    }
+    scenario = asked[0].scenario
+    lead = {
+        "hardware": asked[0].replica.hardware.name,
+        "model": asked[0].replica.model.name,
+        "workload": scenario.trace or scenario.workload,
+    }
+    provenance = asdict(Provenance(scenario=scenario.changed(), seed=scenario.seed))
+    provenance["scenario"].pop("scheduler", None)
+    answer = Answer(
+        rows=rows, text="\n\n".join(blocks), provenance=provenance | {"resolved": lead}, more=more, lead=lead
+    )
+
+    def draw(path: Path) -> None:
+        from ._knee_plot import draw_knees
+
+        save_figure(draw_knees(found, asked), path)
+
+    emit(answer, output, {"--plot": draw})

@@ -1,0 +1,216 @@
+"""`sched-sim plan`: the cheapest fleet that carries a load within its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from qtheory.basics import checks
+from qtheory.report import save_figure
+
+from ._plan_flags import LISTED, NEEDED, TIERS, ListFlags, NeedFlags
+from ._queue_flags import QueueOutput
+from .emit import Answer, emit
+from .options import OUTPUT, Given, Output, scenario_flags
+from .progress import Progress
+from .values import choice, file_name, reader
+
+if TYPE_CHECKING:
+    from qtheory.planning.fleet_load import Load
+    from qtheory.planning.fleet_plan import FleetPlan
+    from qtheory.system.scenario import Scenario
+
+    from ._plan_rows import Found
+
+    PlanFlags = Given
+else:
+    PlanFlags = scenario_flags(without=[*LISTED, "replicas"])
+_NO_FLAGS, _LISTS = PlanFlags(), ListFlags()
+
+__all__ = ["plan"]
+
+NO_FLEET = 1
+_ANSWER, _FILES = Group("Answer", sort_key=0), Group("Output", sort_key=2)
+_TIER = Parameter(
+    name="--tier",
+    help="closed (formulas), numeric (formulas, the cheapest fleets by a chain), sim (these and what has no "
+    "model by simulation) [numeric]",
+    group=_ANSWER,
+    converter=choice(*TIERS),
+    n_tokens=1,
+    show_default=False,
+    metavar="TIER",
+)
+_LATENCY = Parameter(
+    name="--latency",
+    help="what is set against the cost: mean, p50, p90, p95 or p99 of ttft, tpot or e2e [p90_e2e_s]",
+    group=_ANSWER,
+    converter=reader("", str),
+    n_tokens=1,
+    show_default=False,
+    metavar="NAME",
+)
+_VERIFY = Parameter(
+    name="--verify",
+    help="simulate the chosen fleet behind --router; exit code 1 if it does not hold",
+    group=_ANSWER,
+    negative=(),
+    show_default=False,
+)
+_PLOT = Parameter(
+    name="--plot",
+    help="draw cost against latency to this file: .png, .svg or .pdf",
+    group=_FILES,
+    converter=file_name,
+    n_tokens=1,
+    negative=(),
+    metavar="FILE",
+)
+
+
+def plan(
+    *,
+    lists: ListFlags = _LISTS,
+    demands: NeedFlags = NEEDED,
+    tier: Annotated[str, _TIER] = "numeric",
+    latency: Annotated[str, _LATENCY] = "p90_e2e_s",
+    verify: Annotated[bool, _VERIFY] = False,
+    flags: Annotated[PlanFlags, Parameter(name="*")] = _NO_FLAGS,
+    plot: Annotated[str | None, _PLOT] = None,
+    output: Output = OUTPUT,
+) -> int:
+    """The cheapest fleet of equal replicas that carries a load within its limits, and what it hangs on.
+
+    Every combination of the accelerators, replica sizes, precisions, schedulers and budgets is tried for
+    ``--model``. The load is a rate, a trace, or a day (``--arrivals day(..)`` or ``profile(FILE)``), which
+    gets its replicas hour by hour. Exit code 1 if no fleet does.
+    """
+    written = QueueOutput.of(output, plot)
+    written.check()
+    from qtheory.planning.fleet_candidates import candidates_of
+    from qtheory.planning.fleet_curve import LATENCIES
+    from qtheory.planning.fleet_load import load_of
+    from qtheory.system.workload import workload_of
+
+    checks.one_of("latency", latency, LATENCIES)
+    scenario, said = flags.load_for(written), flags.in_file()
+    choices, prices, unpriced = lists.choices(said)
+    candidates = candidates_of(scenario, choices, prices)
+    load = load_of(workload_of(scenario), window_s=demands.window_s)
+    question = _Question(scenario, load, demands, tier, verify)
+    found = question.answer(candidates, latency, quiet=output.quiet)
+
+    from ._plan_text import plan_text
+
+    told = Answer(
+        rows=_rows(found),
+        text=plan_text(found, prices, unpriced, str(scenario.model)),
+        provenance=question.provenance(prices),
+        more=_more(found),
+        lead={"model": scenario.model, "workload": load.workload.name, "rate_rps": load.peak_rps},
+    )
+    emit(told, written, {"--plot": lambda path: save_figure(_figure(found, scenario), path)})
+    failed = found.verdict is not None and found.verdict.word == "fails"
+    return NO_FLEET if found.plan.best is None or failed else 0
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is asked, with the load found."""
+
+    scenario: Scenario
+    load: Load
+    demands: NeedFlags
+    tier: str
+    verify: bool
+
+    def answer(self, candidates: Any, latency: str, *, quiet: bool) -> Found:
+        """The plan, and what follows from it."""
+        from validation.answer import Workers
+
+        from ._plan_rows import found_of
+
+        with Workers(None) as workers:
+            simulator = self._simulator(workers)
+            with Progress(what="candidates", quiet=quiet) as progress:
+                made = self._plan(candidates, simulator, progress)
+            verdict = self._verified(made, simulator) if self.verify else None
+            return found_of(made, latency, verdict)
+
+    def _simulator(self, workers: Any) -> Any:
+        from ._plan_simulated import Simulator
+
+        return Simulator(workers=workers, goodput_frac=self.demands.goodput_frac)
+
+    def _plan(self, candidates: Any, simulator: Any, progress: Progress) -> FleetPlan:
+        from qtheory.planning.fleet import plan_fleet, theory_answer
+
+        need = self.demands.need(self.load.peak_rps)
+        better = None if self.tier == "closed" else theory_answer(need, "numeric")
+        if self.tier == "sim":
+            better = simulator.curve
+        return plan_fleet(
+            candidates,
+            self.load,
+            need,
+            better=better,
+            answers_all=self.tier == "sim",
+            progress=progress,
+        )
+
+    def _verified(self, made: FleetPlan, simulator: Any) -> Any:
+        from ._plan_simulated import verdict_of
+
+        if made.best is None or made.best.fleet is None:
+            return None
+        return verdict_of(
+            simulator,
+            made.best.candidate,
+            self.load.workload,
+            n_replicas=made.best.fleet.n_replicas,
+            router=self.scenario.router,
+            load_delay_s=self.scenario.load_delay_s,
+        )
+
+    def provenance(self, prices: Mapping[str, Any]) -> dict[str, Any]:
+        """Version, scenario, seed, and prices with their sources."""
+        from qtheory.system.provenance import Provenance
+
+        made = Provenance(scenario=self.scenario.changed(), seed=self.scenario.seed)
+        demands = asdict(self.demands) | {"tier": self.tier}
+        return asdict(made) | {"demands": demands, "prices": [asdict(price) for price in prices.values()]}
+
+
+def _rows(found: Found) -> list[dict[str, Any]]:
+    from ._plan_rows import option_rows
+
+    return option_rows(found)
+
+
+def _more(found: Found) -> dict[str, Any]:
+    """Further entries of the JSON form."""
+    from ._plan_rows import day_rows, front_rows
+
+    return {
+        "away": [asdict(one) for one in found.away],
+        "worse_inputs": [asdict(one) for one in found.worse],
+        "front": front_rows(found),
+        "hours": day_rows(found),
+        "verified": None if found.verdict is None else asdict(found.verdict),
+    }
+
+
+def _figure(found: Found, scenario: Scenario) -> Any:
+    from ._plan_plot import draw_front
+    from .heading import limits_text
+
+    good = limits_text(found.plan.load.workload.slo).replace("<=", "\u2264")
+    share = 100 * found.plan.need.goodput_frac
+    title = (
+        f"{scenario.model}, {found.plan.load.workload.name} at {found.plan.need.rate_rps:.4g} req/s\n"
+        f"{share:.4g} % of the requests: {good}"
+    )
+    return draw_front(found, title=title)

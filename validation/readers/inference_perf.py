@@ -1,0 +1,79 @@
+"""Stage reports of inference-perf (``stage_N_lifecycle_metrics.json``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from qtheory.basics.errors import ConfigError
+
+from .content import Content, maybe, need, whole
+from .point import BenchPoint
+
+__all__ = ["NAME", "fits", "points"]
+
+NAME = "inference-perf"
+_STATISTICS = {"mean": "mean", "median": "p50", "p90": "p90", "p95": "p95", "p99": "p99"}
+_HALVED = 0.75
+_PROMETHEUS = (
+    "no load_summary and latencies of requests: this is its Prometheus report; give the lifecycle report of "
+    "the stage (stage_N_lifecycle_metrics.json)"
+)
+
+
+def fits(content: Content) -> bool:
+    """An object with a summary of the load and of the successes."""
+    data = content.data
+    return isinstance(data, Mapping) and "load_summary" in data and "successes" in data
+
+
+def points(content: Content) -> list[BenchPoint]:
+    """The point of a stage. Its TPOT may be halved (two stream chunks a token), so E2E - TTFT is divided."""
+    data, where = content.data, content.name
+    load, good = data["load_summary"], data["successes"]
+    latency = good.get("latency")
+    if not isinstance(latency, Mapping) or not load:
+        raise ConfigError(f"{where}: {_PROMETHEUS}")
+    n = whole(good, "count", where, least=1)
+    outputs = need(_part(good, "output_len"), "mean", f"{where}: output_len")
+    ttft, e2e = _times(latency, "time_to_first_token", where), _times(latency, "request_latency", where)
+    own = _times(latency, "time_per_output_token", where)
+    tpot, notes = {}, []
+    if outputs > 1 and "mean" in ttft and "mean" in e2e:
+        tpot = {"mean": (e2e["mean"] - ttft["mean"]) / (outputs - 1)}
+        notes.append("TPOT is (E2E - TTFT) / (outputs - 1)")
+        if own.get("mean", tpot["mean"]) < _HALVED * tpot["mean"]:
+            notes.append(f"its own TPOT of {1e3 * own['mean']:.1f} ms counts two stream chunks a token")
+    rate, sent = (maybe(load, name, where) for name in ("requested_rate", "achieved_rate"))
+    if rate and sent and sent < 0.95 * rate:
+        notes.append(f"the client sent {sent:.3g} of {rate:.3g} req/s: its own limit, not the server's")
+    failed = data.get("failures", {})
+    return [
+        BenchPoint(
+            where=where,
+            tool=NAME,
+            rate_rps=sent or rate,
+            arrival_cv=0.0,
+            n_completed=n,
+            n_failed=int(maybe(failed, "count", where) or 0) if isinstance(failed, Mapping) else 0,
+            duration_s=maybe(load, "send_duration", where),
+            prompt_tokens=need(_part(good, "prompt_len"), "mean", f"{where}: prompt_len"),
+            output_tokens=outputs,
+            throughput_rps=maybe(_part(good, "throughput"), "requests_per_sec", where),
+            ttft_s=ttft,
+            tpot_s=tpot,
+            e2e_s=e2e,
+            notes=tuple(notes),
+        )
+    ]
+
+
+def _part(good: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = good.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _times(latency: Mapping[str, Any], name: str, where: str) -> dict[str, float]:
+    part = _part(latency, name)
+    found = {ours: maybe(part, theirs, f"{where}: {name}") for theirs, ours in _STATISTICS.items()}
+    return {ours: value for ours, value in found.items() if value}

@@ -1,0 +1,285 @@
+"""The knee by simulation, from where it is predicted to be, until it is known as well as was asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, Executor
+from dataclasses import dataclass, field
+from statistics import fmean, variance
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError, ServingError
+from qtheory.planning import find_knee
+from qtheory.system.scenario import Scenario
+
+from ._bracketed import bracketed
+from ._located import Located, locate
+from ._sampled import Plan, Sample, plan_of, sample
+
+__all__ = ["Goal", "Refined", "refine"]
+
+Progress = Callable[[int, int], None]
+_FIRST, _LONGEST = 8_000, 200_000  # requests of a run
+_WORTH, _WORTH_ROUGH = (
+    50.0,
+    8.0,
+)  # effectively independent requests a run should have: its start is forgotten then
+_ROUND, _FEWEST = 8, 16  # runs
+_ROUGH = 0.015  # precision above which shorter and fewer runs will do
+_GROWTH = 0.35  # of the logarithm of the share of late requests from the middle to a side
+_TRIES = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What is looked for, and how well it is to be known.
+
+    Parameters
+    ----------
+    goodput_frac : float
+        Share of good requests at the knee, in (0, 1).
+    precision : float
+        Half-width of the interval, relative, in (0, 1].
+    level : float
+        Of the interval, in (0, 1).
+    max_requests : int
+        Simulated at most, >= 1.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of its range.
+    """
+
+    goodput_frac: float = 0.9
+    precision: float = 0.01
+    level: float = 0.95
+    max_requests: int = 5_000_000
+
+    def __post_init__(self) -> None:
+        checks.fraction(goodput_frac=self.goodput_frac, precision=self.precision, level=self.level)
+        for name in ("goodput_frac", "level"):
+            if getattr(self, name) == 1:
+                raise ConfigError(f"{name}: 1 must lie between 0 and 1, such as 0.9")
+        checks.integer(max_requests=self.max_requests)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refined:
+    """A simulated knee.
+
+    Parameters
+    ----------
+    rate_rps : float or None
+        None if goodput is too low at every rate.
+    low_rps, high_rps : float or None
+        The interval; None where all runs would be alike.
+    slope : float or None
+        Relative growth of the share of late requests for a relative growth of the rate, there.
+    n_requests : int
+        Simulated in all.
+    reached : bool
+        Whether the interval is as tight as asked for.
+    samples : tuple of Sample
+        The runs, those of the search among them.
+    note : str
+        What is to be known of it.
+    """
+
+    rate_rps: float | None
+    low_rps: float | None = None
+    high_rps: float | None = None
+    slope: float | None = None
+    n_requests: int
+    reached: bool
+    samples: tuple[Sample, ...] = ()
+    note: str = ""
+
+
+def refine(
+    scenario: Scenario,
+    *,
+    start_rps: float,
+    slope: float | None = None,
+    goal: Goal | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Refined:
+    """Find the knee of a scenario by simulation.
+
+    A few short runs at ``start_rps`` say whether the knee is near; if not, the rate goes up or down in
+    growing steps until it is between two. Then runs at two rates close by, one to each side, are added until
+    the interval is tight; see `validation._located.locate` for how a place follows from them. A prediction
+    saves the search, says how steep the curve is, and what surplus of work in a run means.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its rate is not used. Without a length of the runs the question is about a steady state.
+    start_rps : float
+        Where to begin, > 0.
+    slope : float, optional
+        Predicted relative growth of the share of late requests for a relative growth of the rate.
+    goal : Goal, optional
+        Default: 90 % good, within 1 %.
+    executor : concurrent.futures.Executor, optional
+        Where the runs go; the answer does not depend on it.
+    progress : callable, optional
+        Called with the requests that were simulated and those that may be needed.
+
+    Raises
+    ------
+    ConfigError
+        If the scenario or a number is wrong, or no rate is too high.
+
+    Examples
+    --------
+    >>> goal = Goal(precision=0.2)
+    >>> found = refine(Scenario(hardware="rtx3050", workload="rag"), start_rps=1.8, slope=9.0, goal=goal)
+    >>> found.reached, found.low_rps < 1.8 < found.high_rps
+    (True, True)
+    """
+    checks.positive(start_rps=start_rps)
+    return _Refinement(
+        plan=plan_of(scenario), goal=goal or Goal(), executor=executor, progress=progress
+    ).found(start_rps, slope)
+
+
+@dataclass
+class _Refinement:
+    plan: Plan
+    goal: Goal
+    executor: Executor | None
+    progress: Progress | None
+    samples: list[Sample] = field(default_factory=list)
+    n_requests: int = 0
+    length: int = _FIRST
+    fewest: int = _FEWEST
+    worth: float = _WORTH
+
+    def __post_init__(self) -> None:
+        if self.goal.precision > _ROUGH:
+            self.length, self.fewest, self.worth = _FIRST // 2, _ROUND + 2, _WORTH_ROUGH
+
+    def run(self, rates_rps: Sequence[float], length: int) -> list[Sample]:
+        """A run at each rate, with random numbers of its own."""
+        first = len(self.samples)
+        tasks = [(self.plan, rate, length, first + i) for i, rate in enumerate(rates_rps)]
+        if self.executor is None:
+            made = [sample(*task) for task in tasks]
+        else:
+            try:
+                made = list(self.executor.map(sample, *zip(*tasks, strict=True)))
+            except BrokenExecutor:
+                raise ServingError(
+                    "a simulating process ended unexpectedly (out of memory?); fewer --jobs need less memory"
+                ) from None
+        self.samples += made
+        self.n_requests += sum(one.n_requests for one in made)
+        if self.progress is not None:
+            self.progress(self.n_requests, self.goal.max_requests)
+        return made
+
+    def found(self, start_rps: float, slope: float | None) -> Refined:
+        if self.plan.n_random == 1:
+            return self._replayed(start_rps)
+        bad = 1 - self.goal.goodput_frac
+        near = bracketed(self.run, start_rps=start_rps, slope=slope, bad_frac=bad)
+        if near is None:
+            note = f"goodput is below {100 * self.goal.goodput_frac:g} % at every rate"
+            return Refined(
+                rate_rps=None,
+                n_requests=self.n_requests,
+                reached=True,
+                samples=tuple(self.samples),
+                note=note,
+            )
+        return self._closed_in(near.rate_rps, near.slope)
+
+    def _replayed(self, start_rps: float) -> Refined:
+        """A recorded trace at other rates: one run each, nothing random."""
+        rate = find_knee(
+            lambda rate_rps: 1 - self.run([rate_rps], 0)[0].bad_frac,
+            goodput_frac=self.goal.goodput_frac,
+            start_rps=start_rps,
+            rtol=min(self.goal.precision, 0.05) / 2,
+        )
+        note = "the trace as recorded, faster or slower: one run, no interval"
+        return Refined(
+            rate_rps=rate,
+            n_requests=self.n_requests,
+            reached=True,
+            samples=tuple(self.samples),
+            note=note,
+        )
+
+    def _closed_in(self, centre: float, slope: float) -> Refined:
+        goal, used = self.goal, list[Sample]()
+        n_more, place = _ROUND, None
+        for _ in range(_TRIES):
+            side = min(max(_GROWTH / slope, 0.75 * goal.precision), 0.05)
+            made = self.run([centre * (1 + side * (-1) ** (i + 1)) for i in range(n_more)], self.length)
+            if (longer := self._longer(made)) is not None:
+                self.length, used, n_more = longer, [], _ROUND
+                continue
+            used = [one for one in used if abs(math.log(one.rate_rps / centre)) < 4 * side] + made
+            place = locate(used, bad_frac=1 - goal.goodput_frac, slope=slope, level=goal.level)
+            left = goal.max_requests - self.n_requests
+            if place is None:
+                if left <= 0:
+                    break
+                centre, n_more = self._moved(used, centre, slope), _ROUND
+                continue
+            off = math.log(place.rate_rps / centre)
+            is_near = abs(off) <= 2 * max(side, place.half_frac)
+            if (len(used) >= self.fewest and is_near and place.half_frac <= goal.precision) or left <= 0:
+                break
+            centre *= math.exp(min(max(off, -0.1), 0.1))
+            n_more = self._wanted(place, len(used), left)
+        return self._answer(place)
+
+    def _moved(self, used: Sequence[Sample], centre: float, slope: float) -> float:
+        """Where to look if no line fits: towards the level, by the slope that was guessed."""
+        bad = max(fmean(one.bad_frac for one in used), 1e-4)
+        off = math.log((1 - self.goal.goodput_frac) / bad) / slope
+        return centre * math.exp(min(max(off, -0.1), 0.1))
+
+    def _wanted(self, place: Located, n_used: int, left: int) -> int:
+        """More runs, even in number: as the width says, by half of what there is at most: it is rough."""
+        missing = n_used * ((place.half_frac / self.goal.precision) ** 2 - 1)
+        n_more = min(max(math.ceil(missing), 4), max(n_used // 2, _ROUND), 64)
+        return max(2 * math.ceil(n_more / 2), 2 * math.ceil((self.fewest - n_used) / 2), 2)
+
+    def _longer(self, made: Sequence[Sample]) -> int | None:
+        """Requests that a run should have instead, if these runs are too short to forget their start."""
+        if not self.plan.is_steady or len(made) < 4 or self.length >= _LONGEST:
+            return None
+        sides = [[one.bad_frac for one in made[i::2]] for i in (0, 1)]
+        between = fmean(variance(side) for side in sides)
+        share = fmean(one.bad_frac for one in made)
+        if not 0 < share < 1 or between <= 0:
+            return None
+        worth = share * (1 - share) / between
+        if worth >= self.worth or self.n_requests >= self.goal.max_requests:
+            return None
+        return min(math.ceil(self.length * min(max(1.3 * self.worth / worth, 1.5), 2.5)), _LONGEST)
+
+    def _answer(self, place: Located | None) -> Refined:
+        goal = self.goal
+        if place is None:
+            raise ServingError(
+                f"no knee was found with {self.n_requests:,} requests; more --max-requests may help"
+            )
+        reached = place.half_frac <= goal.precision
+        note = "" if reached else f"{self.n_requests:,} requests did not reach {100 * goal.precision:g} %"
+        return Refined(
+            rate_rps=place.rate_rps,
+            low_rps=place.low_rps,
+            high_rps=place.high_rps,
+            slope=place.slope,
+            n_requests=self.n_requests,
+            reached=reached,
+            samples=tuple(self.samples),
+            note=note,
+        )

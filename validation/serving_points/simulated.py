@@ -1,0 +1,99 @@
+"""A measured point run again by the simulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qtheory.system.replica import replica_of
+from qtheory.system.scenario import Scenario
+from qtheory.system.steptime.host import HostTime
+from qtheory.system.workload.request import Requests
+from sim import engine
+from sim.policies import make_policy
+from sim.replica import Replica
+
+from .engines import EngineSetting
+from .points import Point
+
+__all__ = ["Served", "serve"]
+
+_SEED = 20261130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """Mean times of a run, and whether memory held requests back.
+
+    Examples
+    --------
+    >>> Served(ttft_s=0.1, tpot_s=0.01, is_kv_bound=False).ttft_s
+    0.1
+    """
+
+    ttft_s: float
+    tpot_s: float
+    is_kv_bound: bool
+
+
+def serve(point: Point, setting: EngineSetting) -> Served:
+    """The times that the simulator gives for a point.
+
+    Parameters
+    ----------
+    point : Point
+        The load, and what serves it.
+    setting : EngineSetting
+        How its engine serves.
+
+    Raises
+    ------
+    ConfigError
+        If the model does not fit into the memory of the accelerators.
+
+    Examples
+    --------
+    >>> from .engines import ENGINES
+    >>> point = Point(line=2, engine="vllm", model="qwen3-32b", hardware="h100", tp=2, prompt_tokens=1024,
+    ...     output_tokens=128, in_flight=8, ttft_s=0.154, tpot_s=0.018)
+    >>> 0.016 < serve(point, ENGINES["vllm"]).tpot_s < 0.022
+    True
+    """
+    scenario = Scenario(
+        hardware=point.hardware,
+        model=point.model,
+        tp=point.tp,
+        scheduler=setting.scheduler,
+        budget_tokens=setting.budget_tokens,
+        max_seqs=setting.max_seqs,
+    )
+    spec = replica_of(scenario)
+    step_time = HostTime(
+        device=spec.step_time, per_step_s=setting.per_step_s, per_sequence_s=setting.per_sequence_s
+    )
+    n = setting.rounds * point.in_flight
+    outputs = _outputs(point.output_tokens, setting.output_spread, n)
+    front_end_s = setting.front_end_s * point.prompt_tokens
+    records = engine.simulate(
+        Requests(arrival_s=np.zeros(n), prompt_tokens=np.full(n, point.prompt_tokens), output_tokens=outputs),
+        make_policy(spec.scheduler),
+        Replica(step_time=step_time, n_blocks=spec.n_blocks, block_tokens=spec.block_tokens),
+        client_cap=point.in_flight,
+        think_s=front_end_s,
+    )
+    ttft_s = records.first_token_s - records.sent_s
+    tpot_s = (records.finish_s - records.first_token_s) / (outputs - 1)
+    held = point.in_flight * -(-(point.prompt_tokens + point.output_tokens) // spec.block_tokens)
+    return Served(
+        ttft_s=float(ttft_s.mean()) + front_end_s,
+        tpot_s=float(tpot_s.mean()),
+        is_kv_bound=held > spec.n_blocks,
+    )
+
+
+def _outputs(mean: int, spread: float, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Lengths of outputs, at least 2 so that each has a time per token."""
+    rng = np.random.default_rng(_SEED)
+    drawn = mean * (1 + spread * (2 * rng.random(n) - 1))
+    return np.maximum(np.round(drawn), 2).astype(np.int64)
