@@ -6,9 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qtheory.system.replica import replica_of
-from qtheory.system.scenario import Scenario
-from qtheory.system.steptime.host import HostTime
 from qtheory.system.workload.request import Requests
 from sim import engine
 from sim.policies import make_policy
@@ -16,29 +13,29 @@ from sim.replica import Replica
 
 from .engines import EngineSetting
 from .points import Point
+from .system import system_of
 
-__all__ = ["Served", "serve"]
+__all__ = ["Served", "simulated"]
 
 _SEED = 20261130
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """Mean times of a run, and whether memory held requests back.
+    """Mean times of a run.
 
     Examples
     --------
-    >>> Served(ttft_s=0.1, tpot_s=0.01, is_kv_bound=False).ttft_s
+    >>> Served(ttft_s=0.1, tpot_s=0.01).ttft_s
     0.1
     """
 
     ttft_s: float
     tpot_s: float
-    is_kv_bound: bool
 
 
-def serve(point: Point, setting: EngineSetting) -> Served:
-    """The times that the simulator gives for a point.
+def simulated(point: Point, setting: EngineSetting) -> Served:
+    """The times that the simulator gives for a point: all in flight begin together, as a load tool's do.
 
     Parameters
     ----------
@@ -57,39 +54,24 @@ def serve(point: Point, setting: EngineSetting) -> Served:
     >>> from .engines import ENGINES
     >>> point = Point(line=2, engine="vllm", model="qwen3-32b", hardware="h100", tp=2, prompt_tokens=1024,
     ...     output_tokens=128, in_flight=8, ttft_s=0.154, tpot_s=0.018)
-    >>> 0.016 < serve(point, ENGINES["vllm"]).tpot_s < 0.022
+    >>> 0.016 < simulated(point, ENGINES["vllm"]).tpot_s < 0.022
     True
     """
-    scenario = Scenario(
-        hardware=point.hardware,
-        model=point.model,
-        tp=point.tp,
-        scheduler=setting.scheduler,
-        budget_tokens=setting.budget_tokens,
-        max_seqs=setting.max_seqs,
-    )
-    spec = replica_of(scenario)
-    step_time = HostTime(
-        device=spec.step_time, per_step_s=setting.per_step_s, per_sequence_s=setting.per_sequence_s
-    )
+    spec = system_of(point, setting)
     n = setting.rounds * point.in_flight
     outputs = _outputs(point.output_tokens, setting.output_spread, n)
     front_end_s = setting.front_end_s * point.prompt_tokens
+    prompts = np.full(n, point.prompt_tokens)
     records = engine.simulate(
-        Requests(arrival_s=np.zeros(n), prompt_tokens=np.full(n, point.prompt_tokens), output_tokens=outputs),
+        Requests(arrival_s=np.zeros(n), prompt_tokens=prompts, output_tokens=outputs),
         make_policy(spec.scheduler),
-        Replica(step_time=step_time, n_blocks=spec.n_blocks, block_tokens=spec.block_tokens),
+        Replica(step_time=spec.step_time, n_blocks=spec.n_blocks, block_tokens=spec.block_tokens),
         client_cap=point.in_flight,
         think_s=front_end_s,
     )
     ttft_s = records.first_token_s - records.sent_s
     tpot_s = (records.finish_s - records.first_token_s) / (outputs - 1)
-    held = point.in_flight * -(-(point.prompt_tokens + point.output_tokens) // spec.block_tokens)
-    return Served(
-        ttft_s=float(ttft_s.mean()) + front_end_s,
-        tpot_s=float(tpot_s.mean()),
-        is_kv_bound=held > spec.n_blocks,
-    )
+    return Served(ttft_s=float(ttft_s.mean()) + front_end_s, tpot_s=float(tpot_s.mean()))
 
 
 def _outputs(mean: int, spread: float, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
