@@ -10,6 +10,7 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 
 from . import (
+    cached_prefix_floor,
     first_chunk_thrash,
     lifo_under_overload,
     longest_prefix_starves,
@@ -28,6 +29,7 @@ CLAIMS: dict[str, Claim] = {
         first_chunk_thrash,
         longest_prefix_starves,
         lifo_under_overload,
+        cached_prefix_floor,
     )
 }
 """All claims by name."""
