@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,6 +18,7 @@ from .fast.cached import CachedState
 from .fast.cached_loop import CachedLoop, CachedMeter, CachedTape
 from .fast.chunked_loop import ChunkedLoop
 from .fast.fill import Filling, chunked, filling
+from .fast.garbage import no_garbage
 from .fast.inflow import Inflow
 from .fast.lines import knows_order
 from .fast.loop import Loop
@@ -249,7 +247,7 @@ def _state(
     contents = contents or _contents(requests, replica)
     nodes: list[Node | None] = [None] * len(requests)
     if contents:
-        with _no_garbage():
+        with no_garbage():
             nodes = nodes_of(contents, requests, replica.block_tokens)
     inflow = flow(requests, cap=client_cap, think_s=think_s, nodes=nodes)
     return CachedState(requests, policy, replica, inflow, tape)
@@ -258,19 +256,7 @@ def _state(
 def _run(state: State, fill: Filling, until_s: float) -> float:
     """Run to the end; returns the clock there."""
     loop = CachedLoop if isinstance(state, CachedState) else ChunkedLoop if fill is chunked else Loop
-    with _no_garbage():
+    with no_garbage():
         loop(state, fill, until_s).run()
     state.leave()
     return state.now_s
-
-
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Jobs refer to nothing that refers to them, so there is no garbage to look for."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
