@@ -167,7 +167,7 @@ def _unstable(setting: Setting, limit: Limit, rate_rps: float, *, has_overload: 
         ways += ", or give a horizon (duration_s or n_requests)"
     return (
         f"rate_rps={rate_rps:g} is not below the limit of {limit.rate_rps:.4g} req/s of "
-        f"{setting.scheduler} ({limit.binds} bind); {ways}"
+        f"{setting.scheduler} ({limit.binds} is what binds); {ways}"
     )
 
 

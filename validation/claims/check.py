@@ -11,10 +11,14 @@ from qtheory.basics.errors import ConfigError
 
 from . import (
     cached_prefix_floor,
+    fcfs_cliff,
     first_chunk_thrash,
     lifo_under_overload,
+    littles_law,
     longest_prefix_starves,
+    overload_grows,
     prefill_stalls,
+    shedding_above_the_limit,
     watermark_preemptions,
 )
 from .claim import Claim, Finding
@@ -30,6 +34,10 @@ CLAIMS: dict[str, Claim] = {
         longest_prefix_starves,
         lifo_under_overload,
         cached_prefix_floor,
+        littles_law,
+        overload_grows,
+        fcfs_cliff,
+        shedding_above_the_limit,
     )
 }
 """All claims by name."""
