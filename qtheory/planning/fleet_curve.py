@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from qtheory.basics.errors import ConfigError, ConvergenceError
-from qtheory.predict import MODELLED_SCHEDULERS, Prediction
+from qtheory.predict import MODELLED_SCHEDULERS, REJECTED_NOTE, Prediction
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.workload import Workload
 
@@ -24,7 +24,6 @@ LATENCIES = tuple(
     f"{head}_{what}_s" for what in ("ttft", "tpot", "e2e") for head in ("mean", "p50", "p90", "p95", "p99")
 )
 """What a curve says besides goodput."""
-_REJECTED = "are rejected, and count here as served"
 _EDGE = 0.998
 _CLOSE, _MORE = 0.05, 1  # relative error of a numeric knee, and how often the tier is asked once more
 
@@ -142,9 +141,9 @@ class _Tiers:
             raise ConfigError(
                 f"scheduler: {self._closed.scheduler} has no prediction at any rate; simulate it"
             )
-        rejected = next((text for text in points[0].warnings if _REJECTED in text), None)
+        rejected = next((text for text in points[0].warnings if REJECTED_NOTE in text), None)
         if rejected is not None:
-            raise ConfigError(rejected.replace(_REJECTED, "would be rejected"))
+            raise ConfigError(rejected.replace(REJECTED_NOTE, "would be rejected"))
         return points
 
     def _search(self, ask: Callable[[float], float]) -> Search:

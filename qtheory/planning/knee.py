@@ -230,7 +230,7 @@ def _described(theory: Theory, search: Search, level: float, found: float | None
         slope = float(100 * (low - high) / (2 * _STEP) / 100)
     wide = None if strict is None or half is None or not found else (half - strict) / found
     notes = list(point.warnings)
-    if theory.tier == "numeric":
+    if theory.tier == "numeric" and search.known:
         asked = ", ".join(f"{rate:.4g}" for rate in search.known)
         notes.append(f"numeric at {asked} req/s; marks besides the knee: closed forms corrected by it")
     return Knee(

@@ -1,5 +1,6 @@
 """Predictions: from step times and a workload, latency and goodput of a scheduler at a rate."""
 
+from ._models import REJECTED_NOTE
 from .closed_loop import CLOSED_LOOP_SCHEDULERS, predict_closed_loop
 from .pools import POOL_ROUTERS, PoolPlan, best_pools, predict_pools
 from .predict import MODELLED_SCHEDULERS, OVERLOAD_SCHEDULERS, TIERS, limit_rps, predict, sweep
@@ -11,6 +12,7 @@ __all__ = [
     "MODELLED_SCHEDULERS",
     "OVERLOAD_SCHEDULERS",
     "POOL_ROUTERS",
+    "REJECTED_NOTE",
     "SPLIT_ROUTERS",
     "TIERS",
     "PoolPlan",

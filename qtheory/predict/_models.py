@@ -20,7 +20,16 @@ from ._setting import Setting
 from ._steps import Rule
 from .limits import Limit
 
-__all__ = ["MODELS", "Model", "Setting", "check_known", "outside", "prepared", "scheduler_spec"]
+__all__ = [
+    "MODELS",
+    "REJECTED_NOTE",
+    "Model",
+    "Setting",
+    "check_known",
+    "outside",
+    "prepared",
+    "scheduler_spec",
+]
 
 Columns = dict[str, Any]
 Floats = NDArray[np.float64]
@@ -57,6 +66,10 @@ def scheduler_spec(replica: ReplicaSpec, name: str) -> SchedulerSpec:
         usual = replica.hardware.budget_tokens if replica.scheduler.whole_prompts else spec.budget_tokens
         return replace(spec, budget_tokens=usual)
     return replace(spec, budget_tokens=min(replica.max_model_len_tokens, WHOLE_PROMPT_BUDGET_TOKENS))
+
+
+REJECTED_NOTE = "are rejected, and count here as served"
+"""End of the warning that some requests can never run."""
 
 
 def prepared(replica: ReplicaSpec, workload: Workload, scheduler: str | None) -> tuple[Model, Setting]:
@@ -103,7 +116,7 @@ def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
         "KV memory is what runs out: means within 10 % or so below a load of 0.9": engine.is_kv_limited,
         "prefix cache: not modelled, every prompt is computed whole": setting.replica.prefix_cache,
         "arrivals are not Poisson: taken as batches with the same long-run variance": demand.burstiness != 1,
-        f"prompts of more than {engine.budget_tokens} tokens are rejected, and count here as served": (
+        f"prompts of more than {engine.budget_tokens} tokens {REJECTED_NOTE}": (
             spec.whole_prompts and longest > engine.budget_tokens
         ),
         "long_prefill_threshold_tokens: not modelled": bool(spec.long_prefill_threshold_tokens),

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qtheory.basics.errors import ConvergenceError
+
 from ._closed import formulas_of
 from ._first_token import FINE, clearing_s
 from ._mesh import Mesh, StepsAt
@@ -14,6 +16,7 @@ from ._numeric import columns_of, steady_of
 from ._setting import Setting
 from ._settled import settled
 from ._steps import Rule
+from .inputs import Engine
 from .limits import Limit, limit_of
 
 __all__ = ["closed", "limit", "numeric"]
@@ -45,6 +48,11 @@ def numeric(setting: Setting) -> dict[str, Any]:
         from ._chunked import numeric as without
 
         return without(setting)
+    shortest_s = float(_alone_s(setting.engine).min())
+    if shortest_s > deadline_s:
+        raise ConvergenceError(
+            f"ttft_slo_s: {deadline_s:g}: the shortest prompt takes {shortest_s:.3g} s alone, so all are shed"
+        )
     backlog = settled(
         setting.engine,
         _RULE,
@@ -66,7 +74,7 @@ def _longest(mesh: Mesh, deadline_s: float) -> Floats:
     full_steps = np.arange(mesh.n_w) // mesh.full_cells * mesh.full_cells  # then the last ones leave room
     cleared = clearing_s(mesh, nodes, mesh.cell / FINE, mesh.n_w * FINE)[full_steps * FINE, 0]
     rest = _rest_s(mesh)
-    alone, demand = _alone_s(mesh), mesh.engine.demand
+    alone, demand = _alone_s(mesh.engine), mesh.engine.demand
     order = np.argsort(demand.prompt_tokens)
     below = np.cumsum(demand.prompt_probs[order])
     fitting = np.searchsorted(alone[order], deadline_s - cleared - rest, side="right")
@@ -86,9 +94,8 @@ def _rest_s(mesh: Mesh) -> Floats:
     return np.asarray(np.where(there > 1e-9, whole / np.maximum(there, 1e-9), chain.seconds[-1] / 2))
 
 
-def _alone_s(mesh: Mesh) -> Floats:
+def _alone_s(engine: Engine) -> Floats:
     """Seconds (k,) of each prompt alone in steps of the whole budget."""
-    engine = mesh.engine
     tokens, budget = engine.weighted_tokens, float(engine.budget_tokens)
     nodes = np.geomspace(1.0, budget, 40)
     step = np.interp(tokens % budget, nodes, [engine.step_s(t, 0.0) for t in nodes])

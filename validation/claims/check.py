@@ -18,6 +18,7 @@ from . import (
     longest_prefix_starves,
     overload_grows,
     prefill_stalls,
+    retry_storm,
     shedding_above_the_limit,
     watermark_preemptions,
 )
@@ -38,6 +39,7 @@ CLAIMS: dict[str, Claim] = {
         overload_grows,
         fcfs_cliff,
         shedding_above_the_limit,
+        retry_storm,
     )
 }
 """All claims by name."""

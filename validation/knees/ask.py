@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from qtheory.basics import checks
 from qtheory.basics.errors import ServingError
 from qtheory.planning import Knee, knee
-from qtheory.predict import TIERS
+from qtheory.predict import REJECTED_NOTE, TIERS
 from qtheory.system.replica import ReplicaSpec, replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload import Workload
@@ -126,6 +126,9 @@ def _predicted(one: Asked, tier: str, goodput_frac: float) -> Knee | str:
         found = knee(one.replica, one.workload, tier=tier, goodput_frac=goodput_frac)
     except ServingError as error:
         return f"{tier} tier: {str(error).removesuffix('; simulate it')}"
+    rejected = next((note for note in found.notes if note.endswith(REJECTED_NOTE)), None)
+    if rejected is not None:
+        return rejected.removesuffix(REJECTED_NOTE) + "are rejected"
     scenario = one.scenario
     length = next((name for name in ("requests", "duration_s") if getattr(scenario, name) is not None), None)
     notes = (*found.notes, f"of the steady state: {length} is not used") if length else found.notes

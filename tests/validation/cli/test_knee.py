@@ -192,3 +192,21 @@ def test_the_page_names_flags_that_there_are_and_its_python_runs(capsys: Capture
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     exec(compile(code, "knee.md", "exec"), {})
     assert float(capsys.readouterr().out.split()[0]) > 0
+
+
+_H100 = ["--hardware", "h100", "--model", "llama-3.1-8b", "--workload", "chat", "--precision", "0.5"]
+
+
+def test_prompts_that_are_rejected_are_simulated_and_it_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--schedulers", "static", "--kv-blocks", "60", "--requests", "40", "--format", "json"]
+    assert main(["knee", *_H100, *words]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["result"]
+    assert row["answered_by"] == "simulation"
+    assert any("are rejected" in note for note in row["notes"])
+
+
+def test_a_limit_below_the_time_of_a_prompt_has_no_knee(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["knee", *_H100, "--schedulers", "slo", "--ttft-slo-s", "0.00001", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["result"]
+    assert row["knee_rps"] is None
+    assert not any("numeric at" in note for note in row["notes"])
