@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -34,7 +35,8 @@ def refuse_nonsense(points: Sequence[BenchPoint], spec: ReplicaSpec) -> None:
         _refuse_point(point, spec)
     groups: dict[tuple[str, int, int], list[BenchPoint]] = {}
     for point in points:
-        lengths = (point.load, round(point.prompt_tokens or 0), round(point.output_tokens))
+        known = point.prompt_tokens is not None and math.isfinite(point.prompt_tokens)
+        lengths = (point.load, round(point.prompt_tokens or 0) if known else 0, round(point.output_tokens))
         groups.setdefault(lengths, []).append(point)
     for group in groups.values():
         _refuse_falling(group)

@@ -115,3 +115,12 @@ def test_steps_faster_than_the_card_exit_with_2(tmp_path: Path, capsys: pytest.C
     table = _steps(tmp_path / "steps.csv", factor=0.3)
     assert main(["calibrate", str(table), "--hardware", "h100", "--model", "llama-3.1-8b"]) == 2
     assert "efficiencies would be above 1" in capsys.readouterr().err
+
+
+@pytest.mark.shared
+def test_a_summary_without_prompt_lengths_asks_for_them(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = shared / "data" / "benchmarks" / "formats" / "mlperf_log_summary.txt"
+    assert main(["calibrate", str(summary), "--hardware", "h100", "--model", "llama-3.1-8b"]) == 2
+    assert "the lengths of the prompts are missing; give --prompt" in capsys.readouterr().err
