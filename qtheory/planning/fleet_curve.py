@@ -25,6 +25,7 @@ LATENCIES = tuple(
 )
 """What a curve says besides goodput."""
 _EDGE = 0.998
+_DOWN = (1.0, 0.97, 0.94, 0.9)  # of the rate at which the numeric tier is asked, until it answers
 _CLOSE, _MORE = 0.05, 1  # relative error of a numeric knee, and how often the tier is asked once more
 
 
@@ -168,7 +169,9 @@ class _Tiers:
         guess = search.crossing(self._level, most=0)
         lowest = self._points[0].rate_rps
         near = max(near_rps or guess or lowest, lowest)
-        if search.at(near) is None:
+        if all(
+            search.at(max(share * near, lowest)) is None for share in _DOWN
+        ):  # the mesh ends before the limit
             self._theory.at(near)  # says why
         search.crossing(self._level, rtol=_CLOSE, most=_MORE)
         return self._curve(search, "numeric", self._row_numeric)

@@ -34,6 +34,7 @@ __all__ = [
 Columns = dict[str, Any]
 Floats = NDArray[np.float64]
 _MOST_SHEDDING_LOAD = 0.85
+_MOST_UNHELD = 1e-3  # share of prompts longer than memory that may be passed over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +101,8 @@ def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
     engine, spec = setting.engine, setting.replica.scheduler
     demand, load = engine.demand, setting.rate_rps / limit.rate_rps
     longest = float(demand.prompt_tokens.max())
+    held = setting.replica.n_blocks * setting.replica.block_tokens
+    unheld = float(demand.prompt_probs[demand.prompt_tokens > held].sum())
     unusual = {
         "admission": ("full_prompt",),
         "append_rule": ("exact",),
@@ -119,6 +122,7 @@ def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
         f"prompts of more than {engine.budget_tokens} tokens {REJECTED_NOTE}": (
             spec.whole_prompts and longest > engine.budget_tokens
         ),
+        f"prompts of more than {held} tokens {REJECTED_NOTE}": unheld > _MOST_UNHELD,
         "long_prefill_threshold_tokens: not modelled": bool(spec.long_prefill_threshold_tokens),
     }
     return tuple(notes + [text for text, holds in checks_.items() if holds])

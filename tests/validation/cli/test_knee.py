@@ -197,9 +197,12 @@ def test_the_page_names_flags_that_there_are_and_its_python_runs(capsys: Capture
 _H100 = ["--hardware", "h100", "--model", "llama-3.1-8b", "--workload", "chat", "--precision", "0.5"]
 
 
-def test_prompts_that_are_rejected_are_simulated_and_it_says_why(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--schedulers", "static", "--kv-blocks", "60", "--requests", "40", "--format", "json"]
-    assert main(["knee", *_H100, *words]) == 0
+@pytest.mark.parametrize("scheduler", ["static", "chunked"])
+def test_prompts_that_are_rejected_are_simulated_and_it_says_why(
+    scheduler: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--schedulers", scheduler, "--tier", "closed", "--kv-blocks", "60", "--requests", "40"]
+    assert main(["knee", *_H100, *words, "--format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["result"]
     assert row["answered_by"] == "simulation"
     assert any("are rejected" in note for note in row["notes"])

@@ -73,3 +73,12 @@ def test_bad_input_is_one_line(words: str, said: str, capsys: pytest.CaptureFixt
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_rate_at_which_the_numeric_tier_has_no_answer_takes_one_replica_more(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = "plan --model llama-3.1-8b --workload chat --hardware h100 --tp 1 --rate 40 --format json"
+    assert main(words.split()) == 0
+    assert json.loads(capsys.readouterr().out)["result"][0]["n_replicas"] == 3
