@@ -98,8 +98,9 @@ class PoolRun:
             self._end_all(at_s + SAME_MOMENT_S)
             self._take_arrivals(at_s)
             self._begin_transfers(at_s)
+            after_s = max(at_s + 2 * SAME_MOMENT_S, math.nextafter(at_s, math.inf))  # of late clocks
             for server in self._servers:
-                server.advance(before_s=at_s + 2 * SAME_MOMENT_S, by_s=at_s + SAME_MOMENT_S)
+                server.advance(before_s=after_s, by_s=at_s + SAME_MOMENT_S)
             self._collect()
             if self._pools.link.n_layers > 1:
                 self._reserve_early(at_s)

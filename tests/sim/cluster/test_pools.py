@@ -195,3 +195,10 @@ def test_blocks_of_two_sizes_cannot_be_sent():
 def test_a_link_out_of_range_is_named(bad):
     with pytest.raises(ConfigError, match=next(iter(bad))):
         Link(**({"tokens_per_s": 1.0} | bad))
+
+
+def test_a_clock_so_late_that_moments_are_microseconds_apart_still_comes_to_the_end():
+    slow = Link(tokens_per_s=1e-9)
+    found = simulate_pools(asked([0.0, 0.0], [20, 20], [3, 3]), pools([prefill(20)], [decode(20)], link=slow))
+    assert (found.records.status == Status.FINISHED).all()
+    assert found.records.finish_s.max() == pytest.approx(40e9, rel=1e-6)
