@@ -73,8 +73,12 @@ class Costs(NamedTuple):
     corner: float
 
     def if_dense(self) -> tuple[float, ...] | None:
-        """The few costs of a model without experts, local or sparse layers and state; None for any other."""
-        if self.expert_read or self.decode_short or self.prompt_short or self.state or self.top_k < NO_LIMIT:
+        """The few costs of a model without experts, local or sparse layers and state; None for any other.
+
+        None too where products turn softly from reading to computing.
+        """
+        has_more = self.expert_read or self.decode_short or self.prompt_short or self.state or self.corner
+        if has_more or self.top_k < NO_LIMIT:
             return None
         return (
             self.fixed,
@@ -88,7 +92,6 @@ class Costs(NamedTuple):
             self.prompt_read_full,
             self.link,
             self.linear_write,
-            self.corner,
         )
 
     def step_s(self, load: StepLoad) -> float:

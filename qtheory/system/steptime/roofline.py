@@ -109,22 +109,15 @@ class Roofline:
         """Seconds of one step with this load, > 0; for dense models written for speed, without a call."""
         n, context, prompt, work, read, sampled = load
         if self._dense is not None:
-            (fixed, compute, memory, head_compute, head_read, decode, pair, expand, key, link, write,
-             corner) = self._dense  # fmt: skip
+            (fixed, compute, memory, head_compute, head_read, decode, pair, expand, key, link,
+             write) = self._dense  # fmt: skip
             tokens = n + prompt
             compute *= tokens
             memory += write * tokens
-            seconds = fixed + link * tokens + decode * context
-            if corner:
-                seconds += (compute**corner + memory**corner) ** (1.0 / corner)
-            else:
-                seconds += compute if compute > memory else memory
+            seconds = fixed + link * tokens + decode * context + (compute if compute > memory else memory)
             if sampled:
                 compute = head_compute * sampled
-                if corner:
-                    seconds += (compute**corner + head_read**corner) ** (1.0 / corner)
-                else:
-                    seconds += compute if compute > head_read else head_read
+                seconds += compute if compute > head_read else head_read
             if prompt:
                 compute = pair * work + expand * (read - prompt)
                 memory = key * read
