@@ -12,6 +12,8 @@ from qtheory.system.scheduler import SCHEDULERS
 from validation.cli.app import COMMANDS
 
 SIMULATION, THEORY, ABSENT = "simulation", "theory", "not in this version"
+NO_FILE = "– (a law has no file: run, sweep)"
+ANSWERS = (SIMULATION, THEORY, ABSENT, NO_FILE)
 KINDS = ("law", "trace", "prefixes", "conversations", "replicas")
 NO_LOAD = ("calibrate", "info", "queue", "validate")
 """Commands that answer no question about a load."""
@@ -26,6 +28,7 @@ _WORDS = {
     ("compare", "law"): "compare --schedulers {name},{other} --requests 4 --replications 2",
     ("compare", "trace"): "compare --schedulers {name},{other} --trace {trace}",
     ("sweep", "law"): "sweep --schedulers {name} --rates 1,2 --requests 4 --replications 2",
+    ("sweep", "trace"): "sweep --schedulers {name} --rates 1,2 --trace {trace}",
     ("trace", "trace"): "trace {trace} --scheduler {name} --speed 1,2",
     ("knee", "law"): "knee --schedulers {name} {knee}",
     ("knee", "trace"): "knee --schedulers {name} --trace {knee_trace} --ttft-slo-s 1 --tier closed",
@@ -34,6 +37,8 @@ _WORDS = {
     ("knee", "replicas"): "knee --schedulers {name} {knee} --replicas 2",
     ("plan", "law"): "plan --schedulers {name} {plan}",
     ("plan", "trace"): "plan --schedulers {name} {plan} --trace {trace}",
+    ("plan", "prefixes"): "plan --schedulers {name} {plan} {prefixes}",
+    ("plan", "conversations"): "plan --schedulers {name} {plan} {conversations}",
     ("plan", "replicas"): "plan --schedulers {name} {plan} --rate 40",
     ("run", "replicas"): "run --scheduler {name} --requests 4 --replications 2 --replicas 2",
     ("compare", "replicas"): "compare --schedulers {name},{other} --trace {trace} --replicas 2 "
@@ -57,7 +62,6 @@ _PARTS = {
     "prefixes": "--prefix-cache --prefix shared(tokens=64)",
     "conversations": "--prefix-cache --conversations turns(n=3,think_s=0.5,message=20)",
 }
-_MISSING = {("sweep", "trace"), ("trace", "law")}
 
 
 def commands() -> list[str]:
@@ -81,8 +85,8 @@ def words(command: str, scheduler: str, kind: str, trace: str) -> str:
 
 def cell(command: str, scheduler: str, kind: str) -> str:
     """What a command says of a scheduler under a kind of load; empty where nobody has decided."""
-    if (command, kind) in _MISSING:
-        return ABSENT
+    if (command, kind) == ("trace", "law"):
+        return NO_FILE
     if command == "plan":
         return _plan_cell(scheduler, kind)
     if (command, kind) == ("knee", "law") and scheduler in MODELLED_SCHEDULERS:
@@ -94,9 +98,10 @@ def cell(command: str, scheduler: str, kind: str) -> str:
 
 def _plan_cell(scheduler: str, kind: str) -> str:
     """A plan is theory; what has no model it simulates with ``--tier sim``."""
-    if ("plan", kind) not in _WORDS or scheduler == "disaggregated":
+    if scheduler == "disaggregated":
         return ABSENT
-    return THEORY if scheduler in MODELLED_SCHEDULERS else SIMULATION
+    modelled = scheduler in MODELLED_SCHEDULERS and kind not in ("prefixes", "conversations")
+    return THEORY if modelled else SIMULATION
 
 
 def main() -> None:

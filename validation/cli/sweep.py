@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     SweepFlags = Given
 else:
-    SweepFlags = scenario_flags(without=["scheduler", "rate_rps", "trace", "speed"])
+    SweepFlags = scenario_flags(without=["scheduler", "rate_rps", "speed"])
 _NO_FLAGS = SweepFlags()
 
 __all__ = ["sweep"]
@@ -63,9 +63,10 @@ def sweep(
 ) -> None:
     """Goodput of schedulers against the arrival rate, and the largest rate each can take.
 
-    All schedulers and rates see the same requests, closer together at higher rates. Without rates nine are
-    chosen by short runs, from goodput above 90 % to below 50 %. Without ``--schedulers`` the one of the
-    scenario file is taken, if it names one. The figure of ``--plot`` shows goodput against the rate.
+    All schedulers and rates see the same requests, closer together at higher rates; those of ``--trace`` so
+    close that their mean rate is the one tried. Without rates nine are chosen by short runs, from goodput
+    above 90 % to below 50 %. Without ``--schedulers`` the one of the scenario file is taken, if it names one.
+    The figure of ``--plot`` shows goodput against the rate.
     """
     output.check()
     from qtheory.report import crossings, draw_goodput, sweep_text

@@ -124,6 +124,22 @@ def test_rates_can_be_listed_and_the_share_chosen(capsys: pytest.CaptureFixture[
     assert loose["summary"][0]["goodput_frac"] == 0.01
 
 
+def test_a_sweep_replays_a_trace_at_the_mean_rates_that_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text(TRACE)
+    words = f"{file} --speed 1,2 --scheduler fcfs --hardware rtx3050"
+    replayed = result(f"trace {words}", capsys)["result"]
+    rates = [row["rate_rps"] for row in replayed]
+    grid = ",".join(f"{rate!r}" for rate in rates)
+    swept = result(f"sweep --trace {file} --rates {grid} --schedulers fcfs --hardware rtx3050", capsys)
+    assert rates[1] == pytest.approx(2 * rates[0])
+    assert [row["p99_ttft_s"] for row in swept["result"]] == pytest.approx(
+        [row["p99_ttft_s"] for row in replayed]
+    )
+
+
 def test_csv_has_one_line_of_plain_names(capsys: pytest.CaptureFixture[str]) -> None:
     rows = list(csv.DictReader(call(f"compare {SMALL} --format csv", capsys).splitlines()))
     assert {"scheduler", "rate_rps", "goodput_frac", "p99_ttft_s", "p99_tpot_s", "p99_itl_s"} <= set(rows[0])
