@@ -9,7 +9,7 @@ from .findings import Crossing, comparison, goodput_crossing, told_apart
 from .notes import notes, warnings_of
 from .page import Page, Section, check_page_path
 from .runs import comparison_text, crossings, run_text, sweep_text, trace_text
-from .text import human, pairs, table, with_limits
+from .text import folded, human, pairs, table, with_limits
 from .typical import guide_rows, step_rows
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "draw_goodput",
     "draw_timeline",
     "facts",
+    "folded",
     "goodput_crossing",
     "guide_rows",
     "human",

@@ -14,13 +14,14 @@ from qtheory.basics.units import label
 from qtheory.system.provenance import Provenance
 
 from .canvas import house_style
-from .text import with_limits
+from .text import human, with_limits, words_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Page", "Section", "check_page_path"]
 
+_WRITTEN = re.compile(r"[+-]?\d[\d,.]*(e[+-]?\d+)?\*?( (%|points?))?")
 _TEMPLATE = Path(__file__).with_name("page.html.jinja")
 
 
@@ -42,6 +43,10 @@ class Section:
         A table: a row each, from field name to value (units come from the names).
     columns : sequence of str
         Field names to show, in order (default: all).
+    labels : mapping
+        Heads of columns that replace those made from the field names.
+    facts : mapping
+        Values with their names before them, one a line.
     formulas : sequence of str
         Lines of plain text in a fixed width.
 
@@ -57,6 +62,8 @@ class Section:
     caption: str = ""
     rows: Sequence[Mapping[str, object]] = ()
     columns: Sequence[str] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     formulas: Sequence[str] = ()
 
 
@@ -76,6 +83,8 @@ class Page:
         What makes the page again.
     provenance : Provenance
         Version, scenario and seed.
+    inputs : mapping
+        Where else the numbers come from: files that were read, prices.
 
     Examples
     --------
@@ -89,6 +98,7 @@ class Page:
     sections: Sequence[Section]
     command: str
     provenance: Provenance = field(default_factory=Provenance)
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     def html(self) -> str:
         """The page as text; equal results give equal text.
@@ -107,6 +117,7 @@ class Page:
             page=self,
             svgs=svgs,
             grids=[_grid(section) for section in self.sections],
+            facts=[_facts(section) for section in self.sections],
             scenario=", ".join(f"{name} = {value}" for name, value in self.provenance.scenario.items()),
         )
 
@@ -135,19 +146,28 @@ def _quoted(words: str) -> str:
     return str(escape(words))
 
 
+def _facts(section: Section) -> list[tuple[str, str]]:
+    """Names and values as text, with their units."""
+    return [(words_of(name), human(name, value)) for name, value in section.facts.items()]
+
+
 def _grid(section: Section) -> dict[str, Any]:
     """Texts of a table with whether they stand to the right, as numbers do."""
     rows = section.rows
     present = list(dict.fromkeys(name for row in rows for name in row))
     names = [name for name in section.columns or present if name in present]
-    right = {
-        name: any(isinstance(row.get(name), int | float) and row.get(name) is not True for row in rows)
-        for name in names
-    }
+    right = {name: any(_is_number(row.get(name)) for row in rows) for name in names}
     return {
-        "head": [(label(name), right[name]) for name in names],
+        "head": [(section.labels.get(name, label(name)), right[name]) for name in names],
         "body": [[(with_limits(row, name), right[name]) for name in names] for row in rows],
     }
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number, or a number written out, perhaps with its unit or a mark."""
+    if isinstance(value, str):
+        return _WRITTEN.fullmatch(value) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def check_page_path(path: Path | str) -> Path:

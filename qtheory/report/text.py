@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import fill
 
 from qtheory.basics.units import format_value, label
 
-__all__ = ["human", "pairs", "table", "unit_of", "with_limits"]
+__all__ = ["folded", "human", "pairs", "table", "unit_of", "with_limits", "words_of"]
 
 _MOST_DIGITS = 6  # of a value with limits: narrower ones are the noise of rounding
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -137,7 +138,7 @@ def unit_of(name: str) -> str:
     >>> unit_of("p99_ttft_s"), unit_of("n_requests")
     ('s', '')
     """
-    return label(name)[len(_words(name)) :].strip(" ()")
+    return label(name)[len(words_of(name)) :].strip(" ()")
 
 
 def human(name: str, value: object) -> str:
@@ -169,11 +170,23 @@ def human(name: str, value: object) -> str:
     return f"{format_value(name, value)} {unit}"
 
 
-def _words(name: str) -> str:
+def words_of(name: str) -> str:
+    """The words of a field name, without its unit.
+
+    Examples
+    --------
+    >>> words_of("p99_ttft_s")
+    'p99 TTFT'
+    """
     return label(name).partition(" (")[0]
 
 
-def pairs(values: Mapping[str, object], *, labels: Mapping[str, str] | None = None) -> str:
+def pairs(
+    values: Mapping[str, object],
+    *,
+    labels: Mapping[str, str] | None = None,
+    most_letters: int | None = None,
+) -> str:
     """One quantity a line: its words, then its value with the unit.
 
     Parameters
@@ -182,6 +195,8 @@ def pairs(values: Mapping[str, object], *, labels: Mapping[str, str] | None = No
         From field name to value.
     labels : mapping, optional
         Words that replace those made from the field names.
+    most_letters : int, optional
+        Of a line; what is longer goes on below, under the value (default: no bound).
 
     Returns
     -------
@@ -195,7 +210,40 @@ def pairs(values: Mapping[str, object], *, labels: Mapping[str, str] | None = No
     KV blocks   15,000
     goodput     98.0 %
     p99 TTFT    250 ms
+    >>> print(pairs({"load": "chat at 4 req/s", "binds": "slots"}, most_letters=20))
+    load    chat at 4
+            req/s
+    binds   slots
     """
-    lines = [((labels or {}).get(name, _words(name)), human(name, value)) for name, value in values.items()]
+    lines = [((labels or {}).get(name, words_of(name)), human(name, value)) for name, value in values.items()]
     width = max((len(text) for text, _ in lines), default=0)
-    return "\n".join(f"{text:<{width}}   {shown}".rstrip() for text, shown in lines)
+    if most_letters is None:
+        return "\n".join(f"{text:<{width}}   {shown}".rstrip() for text, shown in lines)
+    return "\n".join(folded(f"{text:<{width}}   {shown}", most_letters, width + 3) for text, shown in lines)
+
+
+def folded(line: str, most_letters: int, indent: int) -> str:
+    """A line in several where it is too long: broken between words, the others moved to the right.
+
+    Parameters
+    ----------
+    line : str
+    most_letters : int
+        Of a line, > ``indent``; a word that is longer stays whole.
+    indent : int
+        Blanks before each line but the first.
+
+    Examples
+    --------
+    >>> print(folded("fcfs: KV memory is what runs out", 20, 2))
+    fcfs: KV memory is
+      what runs out
+    """
+    return fill(
+        line,
+        most_letters,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )

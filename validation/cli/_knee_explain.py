@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qtheory.basics.errors import ServingError
+from qtheory.report import folded
 
 if TYPE_CHECKING:
     from qtheory.planning import Knee
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explained_text", "explanations"]
 
+_MOST_LETTERS = 110  # of a line
 _LEAST = 0.0005  # change of a knee to speak of
 
 
@@ -64,12 +66,14 @@ def explained_text(said: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _block(name: str, parts: Mapping[str, Any]) -> str:
     if "why_not" in parts:
-        return f"{name}: {parts['why_not']}"
+        return folded(f"{name}: {parts['why_not']}", _MOST_LETTERS, 2)
     lines = [f"{name}, at its knee"]
     rows = [(line["what"], line["formula"], line["numbers"]) for line in parts["formulas"]]
     widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
+    indent = 2 + widths[0] + 2 + widths[1] + 2
     lines += [
-        f"  {what:<{widths[0]}}   {formula:<{widths[1]}}   {numbers}" for what, formula, numbers in rows
+        folded(f"  {what:<{widths[0]}}  {formula:<{widths[1]}}  {numbers}", _MOST_LETTERS, indent)
+        for what, formula, numbers in rows
     ]
     return "\n".join([*lines, *_moves(parts["moves"])])
 

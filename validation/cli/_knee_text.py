@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from qtheory.report import human, pairs, table
+from qtheory.report import folded, human, pairs, table
 
 from .heading import _hardware, _limits_of_steps, _model, _prefix_cache, _replicas, _step_time, limits_text
 
@@ -14,9 +14,20 @@ if TYPE_CHECKING:
     from validation.answer import Run
     from validation.knees import Asked
 
-__all__ = ["knee_heading", "knee_text"]
+__all__ = [
+    "KNEES",
+    "MARKS",
+    "knee_facts",
+    "knee_heading",
+    "knee_notes",
+    "knee_rows",
+    "knee_text",
+    "points",
+    "shown_columns",
+]
 
-_KNEES = {
+MOST_LETTERS = 100  # of a line that is no table
+KNEES = {
     "scheduler": "scheduler",
     "knee_rps": "knee (req/s)",
     "predicted_rps": "predicted",
@@ -26,7 +37,7 @@ _KNEES = {
     "cliff_width_frac": "99 to 50 % (% of knee)",
     "answered_by": "answered by",
 }
-_MARKS = {
+MARKS = {
     "scheduler": "scheduler",
     "strict_rps": "99 % good",
     "half_rps": "50 % good",
@@ -48,7 +59,12 @@ class _AsRun:
 
 
 def knee_heading(asked: Sequence[Asked], goodput_frac: float) -> str:
-    """Lines on system, load and limits, as above every other table.
+    """The same as `knee_facts` as text, to stand above the table."""
+    return pairs(knee_facts(asked, goodput_frac), most_letters=MOST_LETTERS)
+
+
+def knee_facts(asked: Sequence[Asked], goodput_frac: float) -> dict[str, object]:
+    """What was assumed of system, load and limits, as above every other table.
 
     Parameters
     ----------
@@ -64,7 +80,7 @@ def knee_heading(asked: Sequence[Asked], goodput_frac: float) -> str:
     load = scenario.trace or ("own lengths" if scenario.prompt and scenario.output else scenario.workload)
     means = f"{lengths.mean_prompt_tokens:,.0f} prompt and {lengths.mean_output_tokens:,.0f} output tokens"
     arrivals = scenario.arrivals if scenario.trace is None else "as recorded"
-    lines: dict[str, object] = {
+    return {
         "hardware": _hardware(runs[0]),
         "model": _model(runs[0]),
         "step time": _step_time(runs[0]),
@@ -76,7 +92,6 @@ def knee_heading(asked: Sequence[Asked], goodput_frac: float) -> str:
         "good request": limits_text(one.workload.slo),
         "knee": f"largest rate at which {100 * goodput_frac:g} % of all requests are good",
     }
-    return pairs(lines)
 
 
 def knee_text(found: Sequence[Knee]) -> str:
@@ -86,18 +101,28 @@ def knee_text(found: Sequence[Knee]) -> str:
     ----------
     found : sequence of Knee
     """
-    rows = [_shown(one) for one in found]
+    rows = knee_rows(found)
     blocks = [
-        table(rows, [name for name in _KNEES if _any(rows, name)], labels=_KNEES),
-        "Other marks of the curves (req/s)\n"
-        + table(rows, [name for name in _MARKS if _any(rows, name)], labels=_MARKS),
+        table(rows, shown_columns(rows, KNEES), labels=KNEES),
+        f"Other marks of the curves (req/s)\n{table(rows, shown_columns(rows, MARKS), labels=MARKS)}",
     ]
-    notes = [f"{one.scheduler}: {note}" for one in found for note in _said(one)]
-    return "\n\n".join(blocks + (["\n".join(_grouped(notes))] if notes else []))
+    notes = [folded(note, MOST_LETTERS, 2) for note in knee_notes(found)]
+    return "\n\n".join(blocks + (["\n".join(notes)] if notes else []))
 
 
-def _any(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
-    return any(row.get(name) not in (None, 0) for row in rows)
+def shown_columns(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> list[str]:
+    """Columns in which there is something to see."""
+    return [name for name in labels if any(row.get(name) not in (None, 0) for row in rows)]
+
+
+def knee_rows(found: Sequence[Knee]) -> list[dict[str, Any]]:
+    """A row a scheduler for the tables, a knee that is not there in words."""
+    return [_shown(one) for one in found]
+
+
+def knee_notes(found: Sequence[Knee]) -> list[str]:
+    """What is to be known of each line, said once where it holds for several."""
+    return _grouped([f"{one.scheduler}: {note}" for one in found for note in _said(one)])
 
 
 def _shown(one: Knee) -> dict[str, Any]:
@@ -106,8 +131,20 @@ def _shown(one: Knee) -> dict[str, Any]:
         row["knee_rps"] = "never"
         row["fails"] = one.fails
     if one.cliff_slope is not None:
-        row["cliff_slope"] = f"{one.cliff_slope:.2g} points"
+        row["cliff_slope"] = points(one.cliff_slope)
     return row
+
+
+def points(number: float) -> str:
+    """A number of percentage points in words.
+
+    Examples
+    --------
+    >>> points(1.04), points(0.952)
+    ('1 point', '0.95 points')
+    """
+    shown = f"{number:.2g}"
+    return f"{shown} point" if shown == "1" else f"{shown} points"
 
 
 def _said(one: Knee) -> list[str]:

@@ -14,6 +14,8 @@ from cyclopts import App, CycloptsError
 
 from qtheory.basics.errors import ServingError
 
+from ._words import SAID
+
 __all__ = ["app", "main"]
 
 COMMANDS = {
@@ -110,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     True
     """
     tokens = list(sys.argv[1:] if argv is None else argv)
+    SAID.set(tokens)
     for name in _ONE_THREAD:  # read when numpy comes in, with the first command
         os.environ.setdefault(name, "1")
     try:

@@ -15,6 +15,9 @@ from qtheory.basics.checks import nearest
 
 __all__ = ["complaint"]
 
+_FOUND = ("--rate", "--rate-rps", "--rates")
+"""Flags of other commands that `knee` has no use for: it finds what they say."""
+
 
 def _help_hint(error: CycloptsError) -> str:
     return f"see sched-sim {' '.join([*(error.command_chain or ()), '--help'])}"
@@ -40,6 +43,8 @@ def complaint(error: CycloptsError) -> str:
         return f"{word}: unknown command{nearest(word, commands)}; one of {', '.join(commands)}"
     if isinstance(error, UnknownOptionError):
         word = error.token.keyword or error.token.value
+        if tuple(error.command_chain or ()) == ("knee",) and word in _FOUND:
+            return f"{word}: this command finds the rate itself; leave it out ({_help_hint(error)})"
         flags = [name for argument in error.argument_collection if argument.parse for name in argument.names]
         return f"{word}: unknown flag{nearest(word, flags)}; {_help_hint(error)}"
     if isinstance(error, UnusedCliTokensError):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, make_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
@@ -15,14 +15,16 @@ from qtheory.basics.errors import ApproximationWarning, ConfigError
 from qtheory.report import save_figure
 
 from ._knee_text import knee_heading, knee_text
+from ._page import PageOutput, output_flags, page_writer
 from .answers import scheduler_list
 from .emit import Answer, emit
-from .options import Given, RunOutput, scenario_flags
+from .options import Given, scenario_flags
 from .progress import Progress
 from .values import choice, reader
 
 if TYPE_CHECKING:
     from qtheory.planning import Knee
+    from qtheory.report import Page
     from validation.knees import Asked
 
     KneeFlags = Given
@@ -81,21 +83,10 @@ _LEVEL = _number("--level", float, "coverage of the intervals of simulated knees
 _MOST = _number("--max-requests", int, "requests simulated for a scheduler at most [5,000,000]", "N")
 
 
-def _output_flags() -> Any:
-    """The flags of a command that simulates, but for those on records and on finished points."""
-    hints = get_type_hints(RunOutput, include_extras=True)
-    hints["records_out"] = Annotated[str | None, Parameter(parse=False)]
-    hints["resume"] = Annotated[bool, Parameter(parse=False)]
-    made = [(item.name, hints[item.name], field(default=item.default)) for item in fields(RunOutput)]
-    flags = make_dataclass("KneeOutput", made, bases=(RunOutput,), frozen=True, kw_only=True)
-    flags.__module__ = __name__
-    return Parameter(name="*")(flags)
-
-
 if TYPE_CHECKING:
-    KneeOutput = RunOutput
+    KneeOutput = PageOutput
 else:
-    KneeOutput = _output_flags()
+    KneeOutput = output_flags("KneeOutput", without=["records_out", "resume"])
 
 
 @Parameter(name="*")
@@ -114,7 +105,9 @@ class KneeQuestion:
     max_requests: Annotated[int, _MOST] = 5_000_000
 
     def check(self) -> None:
-        """Raise if two flags contradict each other."""
+        """Raise if a share is none, or two flags contradict each other."""
+        if not 0 < self.goodput_frac < 1:
+            raise ConfigError(f"--goodput-frac: {self.goodput_frac:g} must lie between 0 and 1, such as 0.9")
         if self.refine and self.tier == "sim":
             raise ConfigError(
                 "--refine: begins at a prediction; with --tier sim there is none, leave one out"
@@ -171,33 +164,25 @@ def _found(ask: Any, output: KneeOutput) -> list[Knee]:
 
 
 def _emit(asked: Sequence[Asked], found: Sequence[Knee], question: KneeQuestion, output: KneeOutput) -> None:
-    from dataclasses import asdict
-
-    from qtheory.system.provenance import Provenance
-
-    rows = [one.row() for one in found]
     blocks = [knee_heading(asked, question.goodput_frac), knee_text(found)]
-    more: dict[str, Any] = {}
-    if question.explain:
+    said: dict[str, dict[str, Any]] = {}
+    if question.explain or output.report is not None:
         from ._knee_explain import explained_text, explanations
 
         said = explanations(asked, found)
-        blocks.append(explained_text(said))
-        more["explained"] = said
-    names = ("rate_rps", "goodput_frac", "goodput_frac_low", "goodput_frac_high")
-    more["curves"] = {
-        one.scheduler: [dict(zip(names, point, strict=True)) for point in one.curve] for one in found
-    }
-    scenario = asked[0].scenario
+        if question.explain:
+            blocks.append(explained_text(said))
     lead = {
         "hardware": asked[0].replica.hardware.name,
         "model": asked[0].replica.model.name,
-        "workload": scenario.trace or scenario.workload,
+        "workload": asked[0].scenario.trace or asked[0].scenario.workload,
     }
-    provenance = asdict(Provenance(scenario=scenario.changed(), seed=scenario.seed))
-    provenance["scenario"].pop("scheduler", None)
     answer = Answer(
-        rows=rows, text="\n\n".join(blocks), provenance=provenance | {"resolved": lead}, more=more, lead=lead
+        rows=[one.row() for one in found],
+        text="\n\n".join(blocks),
+        provenance=_provenance(asked) | {"resolved": lead},
+        more=({"explained": said} if question.explain else {}) | {"curves": _curves(found)},
+        lead=lead,
     )
 
     def draw(path: Path) -> None:
@@ -205,4 +190,22 @@ def _emit(asked: Sequence[Asked], found: Sequence[Knee], question: KneeQuestion,
 
         save_figure(draw_knees(found, asked), path)
 
-    emit(answer, output, {"--plot": draw})
+    def page() -> Page:
+        from ._knee_page import knee_page
+
+        return knee_page(asked, found, said, level=question.level)
+
+    emit(answer, output, {"--plot": draw, "--report": page_writer(page)})
+
+
+def _curves(found: Sequence[Knee]) -> dict[str, Any]:
+    names = ("rate_rps", "goodput_frac", "goodput_frac_low", "goodput_frac_high")
+    return {one.scheduler: [dict(zip(names, point, strict=True)) for point in one.curve] for one in found}
+
+
+def _provenance(asked: Sequence[Asked]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from ._knee_page import origin_of
+
+    return asdict(origin_of(asked[0].scenario))

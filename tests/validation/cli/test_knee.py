@@ -107,6 +107,11 @@ def test_the_table_shows_the_knee_first_and_what_was_assumed(capsys: Captured) -
     assert "power point" in shown
 
 
+def test_no_line_but_a_table_is_wider_than_a_page(capsys: Captured) -> None:
+    assert main([*QUICK, "--explain"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 110
+
+
 def test_csv_has_a_row_a_scheduler(capsys: Captured) -> None:
     assert main([*CARD, "--schedulers", "fcfs,chunked", "--tier", "closed", "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
@@ -152,8 +157,9 @@ def test_a_trace_is_replayed_faster_and_slower(tmp_path: Path, capsys: Captured)
     ("words", "said"),
     [
         (["--tier", "numerc"], "did you mean 'numeric'"),
-        (["--goodput-frac", "90"], "--goodput-frac: 90.0 must be above 0 and at most 1"),
-        (["--goodput-frac", "1"], "must lie between 0 and 1"),
+        (["--goodput-frac", "90"], "--goodput-frac: 90 must lie between 0 and 1, such as 0.9"),
+        (["--goodput-frac", "0"], "--goodput-frac: 0 must lie between 0 and 1, such as 0.9"),
+        (["--goodput-frac", "1"], "--goodput-frac: 1 must lie between 0 and 1, such as 0.9"),
         (["--level", "1"], "must lie between 0 and 1"),
         (["--precision", "0"], "precision: 0"),
         (["--max-requests", "0"], "max"),
@@ -164,7 +170,7 @@ def test_a_trace_is_replayed_faster_and_slower(tmp_path: Path, capsys: Captured)
         (["--arrivals", "closed(concurrency=4,think_s=0)"], "has no rate, so no knee"),
         (["--tier", "sim", "--refine"], "--refine"),
         (["--plot", "knee.gif"], "--plot"),
-        (["--rate", "3"], "--rate"),
+        (["--rate", "3"], "--rate: this command finds the rate itself; leave it out"),
         (["--jobs", "0"], "jobs"),
         (["--out", "no/such/folder/knee.json"], "--out"),
         (["--resume"], "--resume"),
