@@ -47,6 +47,11 @@ validate.command(
     name="serving-points",
     help="Check simulated closed loops against measured ones: mean TTFT and TPOT, engine by engine.",
 )
+validate.command(
+    "validation.cli.validate_sweeps:sweeps",
+    name="sweeps",
+    help="Put measured sweeps of rate or concurrency to simulator and theory: knee, plateau, TTFT, TPOT.",
+)
 
 _FOLDER = Parameter(name="DIR", help="folder of cases, one JSON file each", converter=reader("", str))
 _ONLY = Parameter(

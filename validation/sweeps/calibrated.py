@@ -1,0 +1,138 @@
+"""Efficiencies with which the simulator meets the rows that a group is calibrated on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtheory.basics.errors import ConfigError
+from qtheory.system.hardware import find_hardware
+from qtheory.system.hardware.fitted import efficiencies_of, shaped
+from qtheory.system.hardware.hardware import Hardware
+from qtheory.system.replica import replica_of
+from qtheory.system.steptime import FRACTIONS, OVERHEADS
+from validation.calibrate.search import find
+from validation.calibrate.server import OUTSIDE, Server
+
+from .measured import Row, is_behind
+from .served import Fitted, Served
+from .simulated import run_row
+from .sweep import Sweep
+
+__all__ = ["calibrated"]
+
+Array = NDArray[np.float64]
+_FLOOR = {"ttft_s": 0.08, "tpot_s": 0.03, "throughput_rps": 0.03}
+"""Relative errors of the model itself, by which measurements are weighed."""
+_MOST = 1_000  # requests of a run of the search where the rate keeps up
+_NAMES = ("mfu_frac", "mbu_frac", "overhead_per_step_s", OUTSIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A measured quantity of a row."""
+
+    place: int
+    key: str
+    measured: float
+
+
+def calibrated(sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> Fitted:
+    """Fit MFU, MBU, host time of a step and seconds outside the engine to the rows of a group.
+
+    Compared are TTFT and TPOT of every row, TTFT only where the served rate keeps up, and the rate where it
+    does not. Each is weighed against the usual values and their spread, as in `validation.calibrate`; what
+    the rows hardly tell is held at its usual value, and the rest is fitted again.
+
+    Parameters
+    ----------
+    sweeps : sequence of (Sweep, rows)
+        All of one accelerator, model and number of accelerators.
+
+    Raises
+    ------
+    ConfigError
+        If they are of different systems, measure nothing that can be compared, or ask for a share above 1.
+
+    Examples
+    --------
+    >>> calibrated([])
+    Traceback (most recent call last):
+    ...
+    qtheory.basics.errors.ConfigError: calibrate: no rows to calibrate on
+    """
+    if not sweeps:
+        raise ConfigError("calibrate: no rows to calibrate on")
+    first = sweeps[0][0]
+    for sweep, _ in sweeps:
+        for key in ("hardware", "model", "tp"):
+            if getattr(sweep.scenario, key) != getattr(first.scenario, key):
+                raise ConfigError(f"{sweep.where}: {key}: differs within group {first.group!r}")
+    rows = [(sweep, row) for sweep, some in sweeps for row in some]
+    wanted = [entry for place, each in enumerate(rows) for entry in _quantities(place, *each)]
+    if not wanted:
+        raise ConfigError(f"{first.where}: no TTFT, TPOT or rate to calibrate on")
+    base = _base(first)
+    server = Server.of(replace(first.scenario, prefix="none"), base)
+    start = _start(base)
+
+    def made(values: Mapping[str, float]) -> Array:
+        fitted = _fitted(server, values)
+        served = [run_row(sweep, row, fitted, most=_most(sweep, row), runs=1) for sweep, row in rows]
+        return np.array([_log(served[entry.place], entry.key) for entry in wanted])
+
+    target = np.log([entry.measured for entry in wanted])
+    floor = np.array([_FLOOR[entry.key] for entry in wanted])
+    names = [name for name in _NAMES if name != OUTSIDE or any(e.key == "ttft_s" for e in wanted)]
+    found = find(lambda values: (made(values) - target) / floor, start, names)
+    told = [name for name in names if name not in found.unclear]
+    if told and len(told) < len(names):  # what the rows hardly tell stays at its usual value
+        found = find(lambda values: (made(values) - target) / floor, start, told)
+    best = _fitted(server, found.values)
+    return replace(best, errors=found.errors, unclear=found.unclear)
+
+
+def _base(sweep: Sweep) -> Hardware:
+    """The accelerator, with the shape of a step that measured ones share if it has none of its own."""
+    card = replica_of(sweep.scenario).hardware
+    return shaped(card) if card.corner_power is None else card
+
+
+def _start(card: Hardware) -> dict[str, float]:
+    """The usual values."""
+    known = {name: float(getattr(card, name)) for name in FRACTIONS}
+    if not card.spread_frac:
+        known = efficiencies_of(find_hardware(card.name).name, "vllm").constants()
+    return known | {name: float(getattr(card, name)) for name in OVERHEADS} | {OUTSIDE: 5e-3}
+
+
+def _most(sweep: Sweep, row: Row) -> int | None:
+    """Requests of a run of the search: as many as were sent where a queue grows."""
+    return None if sweep.is_finite or is_behind(sweep, row) else _MOST
+
+
+def _fitted(server: Server, values: Mapping[str, float]) -> Fitted:
+    return Fitted(roofline=server.roofline(values), values=dict(values))
+
+
+def _quantities(place: int, sweep: Sweep, row: Row) -> list[_Wanted]:
+    found, behind = [], is_behind(sweep, row)
+    if row.ttft_s is not None and not behind:
+        found.append(_Wanted(place, "ttft_s", row.ttft_s))
+    if row.tpot_s is not None:
+        found.append(_Wanted(place, "tpot_s", row.tpot_s))
+    if row.throughput_rps is not None and (behind or row.rate_rps is None):
+        found.append(_Wanted(place, "throughput_rps", row.throughput_rps))
+    return found
+
+
+def _log(served: Served, key: str) -> float:
+    value = getattr(served, key)
+    if not value:
+        raise ConfigError(
+            "calibrate: a simulated row has no answered request; is the replica the one measured?"
+        )
+    return float(np.log(value))
