@@ -112,18 +112,24 @@ class Candidate:
 
     @property
     def tp(self) -> int:
-        """Accelerators in one replica."""
+        """Accelerators in one instance."""
         return self.scenario.tp
+
+    @property
+    def n_accelerators(self) -> int:
+        """Accelerators in one replica: of all its instances where prefill and decode are apart."""
+        pools = None if self.replica is None else self.replica.pools
+        return self.tp * (1 if pools is None else pools.n_instances)
 
     @property
     def usd_per_hour(self) -> float:
         """Price of one replica."""
-        return self.tp * self.price.usd_per_hour
+        return self.n_accelerators * self.price.usd_per_hour
 
     @property
     def tdp_w(self) -> float | None:
         """Power limit of the accelerators of one replica, W; None if unknown."""
-        return None if self.hardware.tdp_w is None else self.tp * self.hardware.tdp_w
+        return None if self.hardware.tdp_w is None else self.n_accelerators * self.hardware.tdp_w
 
     @property
     def weights(self) -> str:
@@ -137,7 +143,9 @@ class Candidate:
         """What it is, in words."""
         budget = self.scenario.budget_tokens if self.replica is None else self.replica.budget_tokens
         steps = "" if budget is None else f", {budget:,} tokens a step"
-        return f"{self.tp} x {self.hardware.name}, {self.weights}, {self.scenario.scheduler}{steps}"
+        return (
+            f"{self.n_accelerators} x {self.hardware.name}, {self.weights}, {self.scenario.scheduler}{steps}"
+        )
 
 
 def candidates_of(scenario: Scenario, choices: Choices, prices: Mapping[str, Price]) -> list[Candidate]:

@@ -3,7 +3,15 @@
 from ._models import REJECTED_NOTE
 from .closed_loop import CLOSED_LOOP_SCHEDULERS, predict_closed_loop
 from .pools import POOL_ROUTERS, PoolPlan, best_pools, predict_pools
-from .predict import MODELLED_SCHEDULERS, OVERLOAD_SCHEDULERS, TIERS, limit_rps, predict, sweep
+from .predict import (
+    MODELLED_SCHEDULERS,
+    OVERLOAD_SCHEDULERS,
+    REPLICA_SCHEDULERS,
+    TIERS,
+    limit_rps,
+    predict,
+    sweep,
+)
 from .prediction import Prediction
 from .replicas import SPLIT_ROUTERS, predict_replicas
 
@@ -13,6 +21,7 @@ __all__ = [
     "OVERLOAD_SCHEDULERS",
     "POOL_ROUTERS",
     "REJECTED_NOTE",
+    "REPLICA_SCHEDULERS",
     "SPLIT_ROUTERS",
     "TIERS",
     "PoolPlan",

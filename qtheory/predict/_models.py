@@ -15,7 +15,7 @@ from qtheory.system.replica import ReplicaSpec
 from qtheory.system.scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
 from qtheory.system.workload import Workload
 
-from . import _chunked, _fcfs, _orca, _sjf, _slo, _static
+from . import _apart, _chunked, _fcfs, _orca, _sjf, _slo, _static
 from ._setting import Setting
 from ._steps import Rule
 from .limits import Limit
@@ -57,6 +57,7 @@ MODELS: dict[str, Model] = {
     "sjf": Model(limit=_sjf.limit, numeric=_sjf.numeric, closed=_sjf.closed),
     "orca": Model(limit=_orca.limit, numeric=_orca.numeric, closed=_orca.closed),
     "static": Model(limit=_static.limit, numeric=_static.numeric, closed=_static.closed),
+    "disaggregated": Model(limit=_apart.limit, numeric=_apart.numeric, closed=_apart.closed),
 }
 
 

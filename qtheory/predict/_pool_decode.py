@@ -39,24 +39,32 @@ class DecodePool:
     @property
     def limit_rps(self) -> float:
         """Requests a second that all places end."""
-        return self.n_equal * _limit(self.engine)
+        return (
+            self.n_equal
+            * self._places
+            / (self.engine.demand.mean_decode * self.engine.decode_s(self._places))
+        )
+
+    @property
+    def _places(self) -> float:
+        """Requests that decode at most: who comes for a free place joins after the step under way."""
+        d = self.engine.demand.mean_decode
+        return max(self.engine.slots * d / (d + 1), 1.0)
 
     @cached_property
     def _speeds(self) -> tuple[Floats, Floats]:
         """Numbers (k,) that run on one instance, and seconds of its steps."""
-        nodes = np.unique(
-            np.concatenate([np.arange(1.0, 9.0), np.linspace(8.0, max(self.engine.slots, 9.0), 40)])
-        )
+        nodes = np.unique(np.concatenate([np.arange(1.0, 9.0), np.linspace(8.0, max(self._places, 9.0), 40)]))
         return nodes, np.array([self.engine.decode_s(n) for n in nodes])
 
     @cached_property
     def _law(self) -> tuple[Floats, Floats]:
         """Numbers (k,) in all instances, and their probabilities."""
-        places = self.n_equal * self.engine.slots
+        places = self.n_equal * self._places
         load = self.rate_rps / self.limit_rps
         top = int(places + min(_BEYOND * places, 40 / max(1 - load, 1e-3)) + 20)
         k = np.arange(1.0, top + 1)
-        running = np.minimum(np.maximum(k / self.n_equal, 1.0), self.engine.slots)
+        running = np.minimum(np.maximum(k / self.n_equal, 1.0), self._places)
         ends = np.minimum(k, places) / (self.engine.demand.mean_decode * np.interp(running, *self._speeds))
         logs = np.concatenate([[0.0], np.cumsum(np.log(self.rate_rps / ends))])
         law = np.exp(logs - logs.max())
@@ -66,7 +74,7 @@ class DecodePool:
     def mean_running(self) -> float:
         """Requests that decode, all instances."""
         k, law = self._law
-        return float(np.minimum(k, self.n_equal * self.engine.slots) @ law)
+        return float(np.minimum(k, self.n_equal * self._places) @ law)
 
     @cached_property
     def gap_s(self) -> float:
@@ -77,7 +85,7 @@ class DecodePool:
     def waits(self) -> tuple[float, float]:
         """Probability of finding no place, and the mean wait then."""
         k, law = self._law
-        places = self.n_equal * self.engine.slots
+        places = self.n_equal * self._places
         late = float(law[k >= places].sum())
         demand = self.engine.demand
         variable = demand.decode_moment(2) / (2 * demand.mean_decode**2)  # (1 + scv) / 2, exponential 1
@@ -88,7 +96,7 @@ class DecodePool:
     def _seen(self) -> Floats:
         """Seconds of steps at equally likely states, weighted by who sees them."""
         k, law = self._law
-        running = np.minimum(np.maximum((k + 1) / self.n_equal, 1.0), self.engine.slots)
+        running = np.minimum(np.maximum((k + 1) / self.n_equal, 1.0), self._places)
         steps = np.interp(running, *self._speeds)
         order = np.argsort(steps)
         return np.interp(_LEVELS, np.cumsum(law[order]), steps[order])
@@ -113,11 +121,6 @@ class DecodePool:
         stay = np.maximum(steps * (1 - feedback) / unit, 1e-9)
         kept = np.sqrt(np.clip(2 / stay * (1 + np.expm1(-stay) / stay), 0.0, 1.0))
         return np.asarray(self.gap_s + kept[:, None] * (self.gaps - self.gap_s)[None, :])
-
-
-def _limit(engine: Engine) -> float:
-    """Requests a second that the places of one instance end."""
-    return engine.slots / (engine.demand.mean_decode * engine.decode_s(engine.slots))
 
 
 def erlang_wait(n: int, load: float) -> float:

@@ -54,7 +54,7 @@ class PoolModel:
         return Rounds(replace(self.prefill, demand=alone))
 
     @cached_property
-    def _decode(self) -> DecodePool:
+    def decoding(self) -> DecodePool:
         n = self.n_decode if self.is_even else 1
         rate = self.rate_rps * self._decoded * n / self.n_decode
         demand = self.decode.demand
@@ -69,7 +69,7 @@ class PoolModel:
     @cached_property
     def _limits(self) -> dict[str, float]:
         demand = self.prefill.demand
-        decode = self._decode.limit_rps / self._decode.n_equal
+        decode = self.decoding.limit_rps / self.decoding.n_equal
         return {
             "prefill pool": self.n_prefill * self._rounds.limit_rps,
             "decode pool": self.n_decode * decode / self._decoded,
@@ -86,13 +86,28 @@ class PoolModel:
         """The pool or link that sets the limit."""
         return min(self._limits, key=lambda name: self._limits[name])
 
-    @cached_property
-    def _chain(self) -> RoundChain:
-        return solve_rounds(self._rounds, self.rate_rps / self.n_prefill, self._bursts)
+    @property
+    def prefill_rps(self) -> float:
+        """Rate that the prefill pool can take."""
+        return self._limits["prefill pool"]
 
     @property
-    def _bursts(self) -> float:
-        """Index of dispersion of the arrivals of one instance."""
+    def mean_running(self) -> float:
+        """Requests that decode, all instances."""
+        return self.decoding.mean_running * self.n_decode / self.decoding.n_equal
+
+    @property
+    def most_running(self) -> float:
+        """Places of all instances that decode."""
+        return self.n_decode * self.decode.slots
+
+    @cached_property
+    def _chain(self) -> RoundChain:
+        return solve_rounds(self._rounds, self.rate_rps / self.n_prefill, self.bursts)
+
+    @property
+    def bursts(self) -> float:
+        """Index of dispersion of the arrivals of one instance that computes prompts."""
         return 1 + (self.prefill.demand.burstiness - 1) / self.n_prefill
 
     @cached_property
@@ -102,7 +117,7 @@ class PoolModel:
         law = laws.law(np.sum(laws.first, axis=0))
         if not self.is_even or self.n_prefill == 1:
             return law
-        factor = erlang_wait(self.n_prefill, self.rate_rps / self._limits["prefill pool"])
+        factor = erlang_wait(self.n_prefill, self.rate_rps / self.prefill_rps)
         own = self._rounds.prompt_s[0]
         shares = (np.arange(200) + 0.5) / 200
         waits = np.array([law.quantile(share) for share in shares]) - np.quantile(own, shares)
@@ -128,17 +143,17 @@ class PoolModel:
         return np.asarray(latency + wait + tokens / speed)
 
     @cached_property
-    def _joining_s(self) -> float:
+    def joining_s(self) -> float:
         """Mean seconds at the decode instance until the first step: for a place, and half a step."""
-        late, held = self._decode.waits
-        busy = 1 - np.exp(-self._decode.mean_running / self._decode.n_equal)
-        return late * held + float(busy) * self._decode.gap_s / 2
+        late, held = self.decoding.waits
+        busy = 1 - np.exp(-self.decoding.mean_running / self.decoding.n_equal)
+        return late * held + float(busy) * self.decoding.gap_s / 2
 
     def columns(self, slo: Slo) -> dict[str, Any]:
         """Columns of a prediction."""
         first = _levels(self.prefilled)
         sent = self.transfer if self._decoded > 0 else np.zeros(1)
-        before = sent + self._joining_s  # from the prompt's end to the first step of the decode side
+        before = sent + self.joining_s  # from the prompt's end to the first step of the decode side
         one = 1 - self._decoded
         ttft = self.prefilled
         gap_from = before
@@ -147,9 +162,9 @@ class PoolModel:
             mass = np.append(
                 np.full(first.size * sent.size, self._decoded / sent.size), np.full(first.size, one)
             )
-            ttft, gap_from = law_of_atoms(moved, mass), np.full(1, self._joining_s)
+            ttft, gap_from = law_of_atoms(moved, mass), np.full(1, self.joining_s)
         steps, probs, _ = self.decode.demand.decode_groups
-        each = self._decode.per_token_s(steps)
+        each = self.decoding.per_token_s(steps)
         tokens = steps[:, None, None] * each[:, :, None]
         decodes = tokens + gap_from
         mass_d = np.broadcast_to(probs[:, None, None], decodes.shape)
@@ -171,13 +186,13 @@ class PoolModel:
             "goodput_frac": min(in_time * quick, laws["e2e"].within(slo.e2e_s)),
             "ttft_good_frac": in_time,
             "tpot_good_frac": quick,
-            "mean_running": self._decode.mean_running * self.n_decode / self._decode.n_equal,
+            "mean_running": self.mean_running,
         }
 
     def _gaps(self, first_s: Floats) -> GridLaw:
         """The gap between tokens: steps, and before the first of them the way to the decode side."""
-        gaps = self._decode.gaps
-        share = 1 / max(self._decode.engine.demand.mean_decode, 1.0)
+        gaps = self.decoding.gaps
+        share = 1 / max(self.decoding.engine.demand.mean_decode, 1.0)
         ways = (first_s[:, None] + gaps).ravel()
         atoms = np.concatenate([gaps, ways])
         mass = np.concatenate(

@@ -11,6 +11,7 @@ import numpy as np
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, UnstableError
 from qtheory.system.replica import ReplicaSpec
+from qtheory.system.scheduler import DISAGGREGATED
 from qtheory.system.workload import ClosedLoop, Workload
 
 from . import _models
@@ -20,7 +21,15 @@ from .closed_loop import predict_closed_loop
 from .limits import Limit
 from .prediction import Prediction
 
-__all__ = ["MODELLED_SCHEDULERS", "OVERLOAD_SCHEDULERS", "TIERS", "limit_rps", "predict", "sweep"]
+__all__ = [
+    "MODELLED_SCHEDULERS",
+    "OVERLOAD_SCHEDULERS",
+    "REPLICA_SCHEDULERS",
+    "TIERS",
+    "limit_rps",
+    "predict",
+    "sweep",
+]
 
 _Horizon = Callable[[float], float]
 _MUCH_REDONE, _LEAST_OVERLOAD = 0.1, 1.2  # nearer to the limit its error would be most of the backlog
@@ -30,6 +39,9 @@ TIERS = ("closed", "numeric")
 
 MODELLED_SCHEDULERS = tuple(_models.MODELS)
 """Schedulers that there is a model of."""
+
+REPLICA_SCHEDULERS = tuple(name for name in MODELLED_SCHEDULERS if name != DISAGGREGATED)
+"""Those of one instance alone, which can be compared without thinking of how many instances they take."""
 
 OVERLOAD_SCHEDULERS = tuple(name for name, model in _models.MODELS.items() if model.steps is not None)
 """Schedulers that have an answer above their limit if a horizon is given."""

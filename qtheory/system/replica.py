@@ -13,8 +13,9 @@ from qtheory.laws import Call, parse_call
 from .hardware import Hardware, find_hardware
 from .memory import kv_blocks
 from .models import KV_BYTES, WEIGHT_BYTES, ModelSpec, default_model, find_model
+from .pools import PoolSpec
 from .scenario import Scenario
-from .scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
+from .scheduler import DISAGGREGATED, WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
 from .scheduler_text import orders_by_prefix, parse_scheduler
 from .specfile import build
 from .steptime import Linear, Roofline, StepTime, read_table
@@ -49,6 +50,8 @@ class ReplicaSpec:
         Longest prompt plus output, >= 1.
     prefix_cache : bool
         Whether blocks of prompts that begin alike are reused.
+    pools : PoolSpec, optional
+        How many such instances there are where prefill and decode are apart, and the links.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class ReplicaSpec:
     block_tokens: int
     max_model_len_tokens: int
     prefix_cache: bool = False
+    pools: PoolSpec | None = None
 
     @property
     def budget_tokens(self) -> int:
@@ -155,6 +159,20 @@ def replica_of(scenario: Scenario) -> ReplicaSpec:
         block_tokens=scenario.block_tokens,
         max_model_len_tokens=longest,
         prefix_cache=orders_by_prefix(scheduler) if given is None else given,
+        pools=_pools(scenario) if scheduler.name == DISAGGREGATED else None,
+    )
+
+
+def _pools(scenario: Scenario) -> PoolSpec:
+    return PoolSpec(
+        n_prefill=scenario.prefill_replicas,
+        n_decode=scenario.decode_replicas,
+        link_bytes_per_s=scenario.link_bytes_per_s,
+        link_latency_s=scenario.link_latency_s,
+        link_shared=scenario.link_shared,
+        layerwise_transfer=scenario.layerwise_transfer,
+        first_token=scenario.first_token,
+        router=scenario.router if "router" in scenario.changed() else "least_requests",
     )
 
 

@@ -98,10 +98,9 @@ def cell(command: str, scheduler: str, kind: str) -> str:
 
 def _plan_cell(scheduler: str, kind: str) -> str:
     """A plan is theory; what has no model it simulates with ``--tier sim``."""
-    if scheduler == "disaggregated":
-        return ABSENT
-    modelled = scheduler in MODELLED_SCHEDULERS and kind not in ("prefixes", "conversations")
-    return THEORY if modelled else SIMULATION
+    if scheduler in MODELLED_SCHEDULERS and kind not in ("prefixes", "conversations"):
+        return THEORY
+    return ABSENT if scheduler == "disaggregated" else SIMULATION
 
 
 def main() -> None:

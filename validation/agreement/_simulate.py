@@ -17,6 +17,7 @@ from sim.engine import why_stepwise
 from sim.policies import make_policy
 from sim.replica import Replica
 from validation.answer import Study, run
+from validation.answer.apart import is_apart
 from validation.answer.point import build, requests_of
 
 from .effort import Effort
@@ -26,6 +27,7 @@ __all__ = ["Asked", "asked", "numbers_of", "simulate_until", "within_reach"]
 _MARGIN, _MOST_GROWTH, _LEAST_GROWTH = 1.2, 8.0, 1.6
 OVERLOADED = "overloaded"
 _STEPWISE_REQUESTS = 1_200  # where the engine visits every running request in every step
+_APART_REQUESTS = 6_000  # where it visits every step of every instance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +49,11 @@ def within_reach(scenario: Scenario, effort: Effort) -> Effort:
         block_tokens=spec.block_tokens,
         max_model_len_tokens=spec.max_model_len_tokens,
     )
-    if why_stepwise(requests_of(point.workload, effort.seed), make_policy(spec.scheduler), replica) is None:
-        return effort
     few = _STEPWISE_REQUESTS
+    if is_apart(scenario):
+        few = min(_APART_REQUESTS, effort.most_requests)
+    elif why_stepwise(requests_of(point.workload, effort.seed), make_policy(spec.scheduler), replica) is None:
+        return effort
     return replace(effort, first_requests=few, most_requests=few, overload_requests=few, knee_requests=0)
 
 

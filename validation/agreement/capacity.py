@@ -7,13 +7,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from qtheory.system.replica import replica_of
+from qtheory.system.replica import ReplicaSpec, replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload.from_scenario import workload_of
 from qtheory.system.workload.request import Requests
+from sim.cluster import simulate_pools
 from sim.engine import simulate
 from sim.policies import make_policy
+from sim.record import Records
 from sim.replica import Replica
+from validation.answer.apart import is_apart, pool_cluster_of, pools_of
 
 __all__ = ["Overload", "overload_rps"]
 
@@ -57,19 +60,11 @@ def overload_rps(scenario: Scenario, *, n_requests: int = 60_000, seed: int = 1)
     """
     if scenario.scheduler in _AS_CHUNKED:
         scenario = replace(scenario, scheduler="chunked")
-    spec = replica_of(scenario)
-    policy = make_policy(spec.scheduler)
     rng = np.random.default_rng(seed)
     lengths = workload_of(replace(scenario, requests=1, duration_s=None)).lengths
     prompts, outputs = lengths.sample(rng, n_requests)
     requests = Requests(arrival_s=np.zeros(n_requests), prompt_tokens=prompts, output_tokens=outputs)
-    replica = Replica(
-        step_time=spec.step_time,
-        n_blocks=spec.n_blocks,
-        block_tokens=spec.block_tokens,
-        max_model_len_tokens=spec.max_model_len_tokens,
-    )
-    records = simulate(requests, policy, replica)
+    records = _served(scenario, replica_of(scenario), requests)
     admitted = np.sort(records.first_scheduled_s)
     start_s, end_s = float(admitted[int(_FROM_FRAC * n_requests)]), float(admitted[-1])
     counts = []
@@ -79,6 +74,20 @@ def overload_rps(scenario: Scenario, *, n_requests: int = 60_000, seed: int = 1)
         counts.append(0.5 * (finished + begun) / (high_s - low_s))
     rates = np.array(counts)
     return Overload(rate_rps=float(rates.mean()), error_rps=float(rates.std(ddof=1) / np.sqrt(len(rates))))
+
+
+def _served(scenario: Scenario, spec: ReplicaSpec, requests: Requests) -> Records:
+    policy = make_policy(spec.scheduler)
+    replica = Replica(
+        step_time=spec.step_time,
+        n_blocks=spec.n_blocks,
+        block_tokens=spec.block_tokens,
+        max_model_len_tokens=spec.max_model_len_tokens,
+    )
+    if is_apart(scenario):
+        pools = pools_of(scenario, spec, policy, replica, pool_cluster_of(scenario))
+        return simulate_pools(requests, pools).records
+    return simulate(requests, policy, replica)
 
 
 def _windows(start_s: float, end_s: float, n: int = 10) -> list[tuple[float, float]]:

@@ -50,7 +50,7 @@ def draw_front(found: Found, *, title: str) -> Figure:
         for point in found.front[:6]:
             one = point.option.candidate
             ax.annotate(
-                f"{point.n_replicas} x {one.tp} {one.hardware.name}",
+                f"{point.n_replicas} x {one.n_accelerators} {one.hardware.name}",
                 (point.usd_per_hour, point.latency_s),
                 xytext=(5, 5),
                 textcoords="offset points",

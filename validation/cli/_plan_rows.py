@@ -79,7 +79,7 @@ def _fleet_row(plan: FleetPlan, option: Option) -> dict[str, Any]:
     power = plan.power_w(option)
     return {
         "n_replicas": fleet.n_replicas,
-        "n_accelerators": fleet.n_replicas * option.candidate.tp,
+        "n_accelerators": fleet.n_replicas * option.candidate.n_accelerators,
         "usd_per_hour": option.usd_per_hour,
         "usd_per_million_good_tokens": plan.usd_per_million(option),
         "knee_rps": fleet.knee_rps,

@@ -127,12 +127,12 @@ def knee(
     """The largest rate each scheduler takes with 90 % of all requests good, and how steeply it falls behind.
 
     Answered by theory where there is a model, in seconds; else by simulation, which says so. Without
-    ``--schedulers`` those that there is a model of, or the one of the scenario file. The figure of ``--plot``
+    ``--schedulers`` those of one replica that there is a model of, or the one of the scenario file. The figure of ``--plot``
     shows goodput against the rate.
     """
     output.check()
     question.check()
-    from qtheory.predict import MODELLED_SCHEDULERS  # slow to import, so only here
+    from qtheory.predict import REPLICA_SCHEDULERS  # slow to import, so only here
     from validation.knees import asked_of, knees
     from validation.refine import Goal
 
@@ -144,7 +144,7 @@ def knee(
         max_requests=question.max_requests,
     )
     scenario, said = flags.load_for(output), flags.in_file()
-    names = scheduler_list(schedulers or said.get("scheduler") or ",".join(MODELLED_SCHEDULERS))
+    names = scheduler_list(schedulers or said.get("scheduler") or ",".join(REPLICA_SCHEDULERS))
     asked = asked_of(scenario, names, tier=question.tier)
     found = _found(
         lambda **how: knees(asked, tier=question.tier, goal=goal, refine=question.refine, **how), output

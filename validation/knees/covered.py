@@ -44,7 +44,7 @@ def why_not_covered(scenario: Scenario, replica: ReplicaSpec, workload: Workload
             return f"no model of {option}={given}"
     reasons = {
         "a recorded trace": scenario.trace is not None,
-        "several replicas": scenario.replicas > 1,
+        "several replicas": scenario.replicas > 1 and replica.pools is None,
         "conversations": structure.conversations is not None,
         "tenants": bool(structure.tenants),
         "a prefix cache": replica.prefix_cache and bool(structure.prefixes),

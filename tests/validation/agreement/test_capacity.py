@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from qtheory.predict import limit_rps
+from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
+from qtheory.system.workload.from_scenario import workload_of
 from validation.agreement.capacity import overload_rps
 
 FIXED = Scenario(
@@ -43,3 +46,12 @@ def test_more_requests_make_the_error_smaller() -> None:
     few, many = (overload_rps(scenario, n_requests=n) for n in (2000, 32_000))
     assert many.error_rps < few.error_rps
     assert abs(few.rate_rps - many.rate_rps) < 4 * (few.error_rps + many.error_rps)
+
+
+def test_pools_work_off_a_queue_as_fast_as_places_are_taken_again() -> None:
+    apart = {"scheduler": "disaggregated", "prompt": "constant(100)", "output": "lognormal(mean=11,cv=0.5)"}
+    scenario = Scenario(**FIXED.changed() | apart)
+    found = overload_rps(scenario, n_requests=1200)
+    told = limit_rps(replica_of(scenario), workload_of(scenario))
+    assert told == pytest.approx(8 / 11 / 0.1, rel=0.01)  # eight places, ten steps and one to join
+    assert abs(found.rate_rps - told) < 4 * found.error_rps

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from qtheory.predict import MODELLED_SCHEDULERS
+from qtheory.predict import REPLICA_SCHEDULERS
 from validation.cli.app import main
 
 CARD = ["knee", "--hardware", "rtx3050", "--workload", "rag"]
@@ -26,9 +26,9 @@ def ask(line: list[str], capsys: Captured) -> dict[str, Any]:
     return dict(json.loads(capsys.readouterr().out))
 
 
-def test_without_schedulers_all_that_there_is_a_model_of_are_asked(capsys: Captured) -> None:
+def test_without_schedulers_all_of_one_replica_that_there_is_a_model_of_are_asked(capsys: Captured) -> None:
     rows = ask([*CARD, "--tier", "closed"], capsys)["result"]
-    assert [row["scheduler"] for row in rows] == list(MODELLED_SCHEDULERS)
+    assert [row["scheduler"] for row in rows] == list(REPLICA_SCHEDULERS)
     for row in rows:
         assert row["answered_by"] == "theory, closed"
         assert 0 < row["strict_rps"] < row["knee_rps"] < row["limit_rps"]
