@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ._running import RunningPass
 from ._state import State
 from .job import Job, JobView, moment
-from .policies import JudgingAccount, alone_s
+from .policies import JudgingAccount
 
 __all__ = ["SchedulingPass"]
 
@@ -38,7 +38,7 @@ class SchedulingPass(RunningPass):
         for job in queue.undemoted():
             if job.n_outputs or math.isinf(job.deadline_s):
                 continue
-            if not self._policy.shed.is_late(job, self.now_s, self._alone_s(job)):
+            if not self._policy.shed.is_late(job, self.now_s, self.alone_s(job)):
                 continue
             if action == "reject":
                 queue.remove(job, is_admitted=False)
@@ -46,18 +46,6 @@ class SchedulingPass(RunningPass):
             else:
                 queue.demote(job)
                 self._note("demote", job)
-
-    def _alone_s(self, job: Job) -> float:
-        hit = self.cached_tokens(job)
-        if math.isnan(job.alone_s) or hit != job.alone_after_tokens:
-            job.alone_after_tokens = hit
-            job.alone_s = alone_s(
-                self._state.replica.step_time,
-                context_tokens=hit,
-                n_tokens=job.known_tokens - hit,
-                budget_tokens=self._policy.budget_tokens,
-            )
-        return job.alone_s
 
     def admit(self, job: JobView, *, whole: bool = False) -> bool:
         """A waiting job, if every gate is open."""

@@ -9,7 +9,7 @@ from qtheory.basics.errors import PlanError
 from ._state import State
 from .job import Job, JobView
 from .observe import Event
-from .policies import JudgingAccount
+from .policies import JudgingAccount, alone_s
 
 __all__ = ["PassView"]
 
@@ -79,6 +79,19 @@ class PassView:
     def cached_tokens(self, job: JobView) -> int:
         """Known tokens that would be reused now."""
         return self._reused_tokens(job, self._state.hit(job))
+
+    def alone_s(self, job: JobView) -> float:
+        """Seconds until its next token if it were served alone from now on, in chunks of the whole budget."""
+        own, hit = self._own(job), self.cached_tokens(job)
+        if own.alone_tokens != (own.known_tokens, hit):
+            own.alone_tokens = own.known_tokens, hit
+            own.alone_s = alone_s(
+                self._state.replica.step_time,
+                context_tokens=hit,
+                n_tokens=own.known_tokens - hit,
+                budget_tokens=self._policy.budget_tokens,
+            )
+        return own.alone_s
 
     def _reused_tokens(self, job: JobView, hit: Sequence[int]) -> int:
         """Tokens that are not computed; the last known one always is, if only to give the next."""

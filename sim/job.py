@@ -134,8 +134,9 @@ class Job:
         For the audit: tokens lost less tokens reused, and tokens computed in all.
     first_scheduled_s, first_token_s, last_token_s : float
         Moments, seconds; NaN before they come.
-    alone_s, alone_after_tokens : float, int
-        Seconds to its first token if served alone with so many tokens cached, kept from one pass to the next.
+    alone_s, alone_tokens : float, (int, int)
+        Seconds to its next token if served alone, with so many tokens known and so many of them cached; kept
+        from one pass to the next.
 
     Examples
     --------
@@ -168,7 +169,7 @@ class Job:
     first_token_s: float = math.nan
     last_token_s: float = math.nan
     alone_s: float = math.nan
-    alone_after_tokens: int = 0
+    alone_tokens: tuple[int, int] = (0, 0)
 
     @classmethod
     def of(cls, request: Request, sent_s: float) -> Job:

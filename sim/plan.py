@@ -64,6 +64,10 @@ class View(Protocol):
         """Known tokens that would be reused if it were admitted now."""
         ...
 
+    def alone_s(self, job: JobView) -> float:
+        """Seconds until its next token if it were served alone from now on, in chunks of the whole budget."""
+        ...
+
 
 class PlanBuilder(Protocol):
     """Primitives of a step. They keep the token budget, the slots and the memory; a policy only chooses."""

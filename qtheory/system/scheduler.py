@@ -65,6 +65,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "in_batch": ("share", "skip"),
     "composition": ("chunked", "prefill_first_chunked"),
     "cache_order": ("lpm", "dfs-weight"),
+    "deadline_order": ("edf", "least_slack"),
 }
 """Allowed words of the options that are words."""
 
@@ -158,6 +159,9 @@ class SchedulerSpec:
     max_skip : int, optional
         A request that this many later ones have overtaken goes first (cache_aware, sglang with a
         ``cache_order``), >= 1 [no such rule].
+    deadline_order : str, optional
+        Order by first-token limit (slo): the earliest deadline first (``edf``), or the one that leaves least
+        time beside what its prompt needs alone (``least_slack``).
     prompt_weight, output_weight : float, optional
         Charge of a prompt and of an output token (fair), >= 0 [1 and 2].
     client_weights : tuple of float, optional
@@ -201,6 +205,7 @@ class SchedulerSpec:
     sharing_tokens: int | None = None
     max_queue: int | None = None
     max_skip: int | None = None
+    deadline_order: str | None = None
     prompt_weight: float | None = None
     output_weight: float | None = None
     client_weights: tuple[float, ...] | None = None

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 from qtheory.system.workload.request import Requests
 from sim.job import SAME_MOMENT_S
-from sim.policies import LongestPrefix, Policy, PrefillFirst, Unskipped, alone_s
+from sim.policies import Policy, PrefillFirst, alone_s
 from sim.record import Status
 from sim.replica import Replica
 
@@ -16,7 +16,7 @@ from .cohort import Cohort
 from .inflow import Inflow
 from .job import FastJob
 from .line import FOR_EVER
-from .lines import line_of
+from .lines import by_prefix, line_of
 from .meter import Meter
 from .prefix_line import PrefixLine
 from .state import State
@@ -62,9 +62,8 @@ class CachedState(State):
         super().__init__(requests, policy, replica, inflow, tape)
         self.cohort = cohort = _Cohort(replica.block_tokens)
         self.cache = cohort.cache
-        self.line = line_of(policy, cohort)
-        if isinstance(policy.ordering, LongestPrefix | Unskipped):
-            self.line = PrefixLine(policy.ordering, cohort.cache, replica.block_tokens)
+        line = by_prefix(policy, cohort.cache, replica.block_tokens, self._rest_alone_s)
+        self.line = line or line_of(policy, cohort, self.alone_s)
         self._publishes_plans = policy.cache_commit == "schedule"
         self._decodes_first = type(policy.composition) is not PrefillFirst
         self._skips = policy.in_batch == "skip"
@@ -160,13 +159,18 @@ class CachedState(State):
         n_cached = self.cache.match(job)[1] * self.block_tokens
         if not n_cached:
             return job.expiry_s
-        needed_s = alone_s(
+        return job.deadline_s + SAME_MOMENT_S - self._rest_alone_s(job.known_tokens - n_cached, n_cached)
+
+    def _rest_alone_s(self, n_tokens: int, n_cached: int) -> float:
+        """Seconds until a prompt gives its first token if what is not cached of it is computed alone."""
+        if not n_cached:
+            return self.alone_s(n_tokens)
+        return alone_s(
             self.replica.step_time,
             context_tokens=n_cached,
-            n_tokens=job.known_tokens - n_cached,
+            n_tokens=n_tokens,
             budget_tokens=self.budget_tokens,
         )
-        return job.deadline_s + SAME_MOMENT_S - needed_s
 
     # ---- admission
 

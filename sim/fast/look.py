@@ -8,6 +8,7 @@ from .arrival import ArrivalLine, place_of
 from .fair_line import FairLine
 from .job import FastJob
 from .line import KeyedLine, Line
+from .slack_line import SlackLine
 
 __all__ = ["first_waiting", "in_order", "steps_by"]
 
@@ -34,14 +35,14 @@ def first_waiting(line: Line) -> FastJob:
     """The first of `in_order`; there must be one."""
     if isinstance(line, ArrivalLine):
         return (line.first or line.rest)[0][2]
-    return in_order(line)[0] if isinstance(line, FairLine) else line.head()
+    return in_order(line)[0] if isinstance(line, FairLine | SlackLine) else line.head()
 
 
 def in_order(line: Line) -> list[FastJob]:
     """The jobs that wait, as they stand, or by arrival if their order is made anew at every pass."""
     jobs = line.jobs()
+    if isinstance(line, ArrivalLine | FairLine | SlackLine):
+        return sorted(jobs, key=lambda job: (job.is_demoted, *place_of(job)))
     if isinstance(line, KeyedLine):
         return sorted(jobs, key=line.place)
-    if isinstance(line, ArrivalLine | FairLine):
-        return sorted(jobs, key=lambda job: (job.is_demoted, *place_of(job)))
     return jobs

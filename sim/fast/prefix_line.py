@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from sim.policies import DynamicOrdering, LongestPrefix, Unskipped
-
 from .arrival import ArrivalLine, place_of
 from .cache import Cache
 from .job import FastJob
 from .line import FOR_EVER
 from .tree import Node
 
-__all__ = ["PrefixLine", "knows_prefix_order"]
+__all__ = ["PrefixLine"]
 
 _DEMOTED, _LAST = 2, 3  # stages
 _FEW = 16
 
 
-def knows_prefix_order(ordering: object, block_tokens: int) -> bool:
-    """Whether `PrefixLine` stands for ``ordering``: blocks must tell whether enough is shared."""
-    inner = ordering.inner if isinstance(ordering, Unskipped) else ordering
-    return type(inner) is LongestPrefix and inner.sharing_tokens % block_tokens == 0
-
-
 class PrefixLine(ArrivalLine):
-    """The order of `LongestPrefix`, also within `Unskipped`; kept until the line or the cache changes."""
+    """An order by what is in memory, `_by_prefix`; kept until the line or the cache changes.
+
+    Parameters
+    ----------
+    cache : Cache
+    block_tokens : int
+    max_skip : int
+        How often a job is overtaken until it goes first; 0: any number of times.
+    max_queue : int
+        Above this many waiting jobs the order is by arrival.
+    """
 
     __slots__ = (
-        "_block_tokens", "_cache", "_covered", "_has_cold", "_is_long", "_made_at", "_max_queue",
-        "_max_skip", "_n_changes", "_n_skips", "_order", "_reach", "_sharing", "_stage", "_writes",
+        "_block_tokens", "_cache", "_is_long", "_made_at", "_max_queue", "_max_skip", "_n_changes",
+        "_n_skips", "_order", "_reach", "_stage", "_writes",
     )  # fmt: skip
 
-    def __init__(self, ordering: DynamicOrdering, cache: Cache, block_tokens: int) -> None:
+    def __init__(
+        self, cache: Cache, *, block_tokens: int, max_skip: int = 0, max_queue: int = FOR_EVER
+    ) -> None:
         super().__init__()
-        inner = ordering.inner if isinstance(ordering, Unskipped) else ordering
-        order = cast(LongestPrefix, inner)
-        self._max_skip = ordering.max_skip if isinstance(ordering, Unskipped) else 0
-        self._sharing = order.sharing_tokens // block_tokens  # in blocks
-        self._max_queue = order.max_queue
+        self._max_skip, self._max_queue = max_skip, max_queue
         self._cache, self._block_tokens = cache, block_tokens
         self._n_changes = 0
         self._made_at = (-1, -1)  # version of the cache and changes of the line
@@ -47,8 +45,6 @@ class PrefixLine(ArrivalLine):
         self._is_long = False  # whether so many wait that they go in order of arrival, a few at a time
         self._writes = False  # whether a job writes what one of the waiting may find
         self._reach: dict[Node, tuple[int, int]] = {}  # version and cached blocks
-        self._covered: dict[Node, int] = {}  # by jobs with little in memory
-        self._has_cold = False  # whether there are such jobs, with a block or more
         self._n_skips: dict[int, int] = {}
 
     def join(self, job: FastJob) -> None:
@@ -105,23 +101,15 @@ class PrefixLine(ArrivalLine):
             self._is_long = (self._is_long or len(places) > self._max_queue) and len(places) > 0
             if self._is_long:
                 return [place[2] for place in reversed(places[:_FEW])]
-            return self._by_prefix([place[2] for place in places])
+            found = self._by_prefix([place[2] for place in places])
+            found.reverse()
+            return found
         if not self._max_skip:
             return []
         return [job for *_, job in reversed(places) if self._n_skips.get(job.position, 0) >= self._max_skip]
 
     def _by_prefix(self, jobs: list[FastJob]) -> list[FastJob]:
-        """The first one last."""
-        self._covered.clear()
-        self._has_cold = False
-        rank: dict[FastJob, int] = {}
-        for job in jobs:
-            cached = self._cached(job)
-            rank[job] = -cached
-            if cached <= self._sharing and not self._is_first_of_its_kind(job):
-                rank[job] = 1
-        jobs.sort(key=rank.__getitem__)
-        jobs.reverse()
+        """Jobs, given in order of arrival, in the order in which they go in."""
         return jobs
 
     def _cached(self, job: FastJob) -> int:
@@ -138,25 +126,6 @@ class PrefixLine(ArrivalLine):
             blocks = self._cache.reach(node)
             self._reach[node] = self._cache.version, blocks
         return min(blocks, (job.known_tokens - 1) // self._block_tokens)
-
-    def _is_first_of_its_kind(self, job: FastJob) -> bool:
-        """Whether no earlier job like this has enough in common with it; if so, later ones are held to it."""
-        known, covered, shared = job.known_tokens // self._block_tokens, self._covered, 0
-        path = job.node.path if job.node is not None else ()
-        for node in path:
-            upto = min(covered.get(node, 0), known)
-            if upto <= shared:
-                break
-            shared = upto
-            if shared < node.end:
-                break
-        if self._has_cold and shared >= self._sharing:
-            return False
-        self._has_cold |= known > 0
-        for node in path:
-            if node.start < known:
-                covered[node] = max(covered.get(node, 0), min(node.end, known))
-        return True
 
 
 def _is_written(node: Node | None) -> bool:

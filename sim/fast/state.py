@@ -100,9 +100,9 @@ class State:
         self.fresh: list[FastJob] = []  # came in this pass, to be watched if they wait
         self.tape = tape
         self._sheds = policy.shed.action != "none"
-        self.line: Line = line_of(policy, self.cohort)
         self._known_alone_s: dict[int, float] = {}  # by prompt length, as many lengths recur
         self._full_chunks_s = [0.0]  # seconds of the first full chunks of a prompt that is served alone
+        self.line: Line = line_of(policy, self.cohort, self.alone_s)
         self._unfit = unfit(requests, policy, replica).tobytes() if policy.on_unfit == "arrival" else b""
         self._charge = policy.admission.tokens
         self._charges_known = type(policy.admission) is FullPrompt
@@ -122,9 +122,7 @@ class State:
                 continue
             self.line.join(job)
             if self._sheds and job.deadline_s < math.inf:
-                alone_s = self._known_alone_s.get(job.known_tokens)
-                if alone_s is None:
-                    alone_s = self._known_alone_s[job.known_tokens] = self._alone_s(job.known_tokens)
+                alone_s = self.alone_s(job.known_tokens)
                 expiry_s = job.expiry_s = job.deadline_s + SAME_MOMENT_S - alone_s
                 if expiry_s < self.now_s:
                     heappush(self.expiries, (expiry_s, job))  # late on arrival
@@ -190,8 +188,14 @@ class State:
                 heappush(self.expiries, (job.expiry_s, job))
         self.fresh.clear()
 
-    def _alone_s(self, n_tokens: int) -> float:
+    def alone_s(self, n_tokens: int) -> float:
         """Seconds until a prompt gives its first token if it is computed alone, in chunks of the budget."""
+        found = self._known_alone_s.get(n_tokens)
+        if found is None:
+            found = self._known_alone_s[n_tokens] = self._alone_s(n_tokens)
+        return found
+
+    def _alone_s(self, n_tokens: int) -> float:
         step_s, budget, sums_s = self.replica.step_time.step_s, self.budget_tokens, self._full_chunks_s
         if n_tokens <= budget:
             return step_s((0, 0, n_tokens, n_tokens * (n_tokens + 1) * 0.5, n_tokens, 1))  # type: ignore[arg-type]

@@ -25,6 +25,7 @@ from .composition import Chunked, Mixed, PrefillFirst, PrefillFirstChunked, Stat
 from .expected import Expected
 from .fair_order import LeastServed
 from .joining_order import Joining
+from .least_slack import LeastSlack
 from .ordering import (
     Aged,
     EarliestDeadline,
@@ -85,6 +86,7 @@ __all__ = [
     "LastAdmitted",
     "LastCome",
     "LeastServed",
+    "LeastSlack",
     "Ledger",
     "LongestOutput",
     "LongestPrefix",

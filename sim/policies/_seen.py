@@ -140,6 +140,10 @@ class SeenView(_Seen):
         """Known tokens that would be reused."""
         return self._inner.cached_tokens(looked_at(job, self._guard, "cached_tokens"))
 
+    def alone_s(self, job: Any) -> float:
+        """Seconds until its next token if it were served alone from now on."""
+        return self._inner.alone_s(looked_at(job, self._guard, "alone_s"))
+
     def is_offered(self, job: JobView) -> bool:
         """Whether a job waits."""
         if id(job) in self._offered:

@@ -87,7 +87,7 @@ class DepthFirst:
     """Through the tree of cached prefixes, branches with more waiting jobs first [1]_.
 
     The jobs whose cached prefix ends at a node come after those of the branches behind it; of branches with
-    equally many jobs the one goes first whose blocks were seen first.
+    equally many jobs the one goes first that has the earliest of them.
 
     References
     ----------
@@ -112,9 +112,10 @@ class DepthFirst:
         # a key names a whole prefix, so the first key of an edge names the edge
         path = {job: [keys[start] for start in tree.cuts(keys)] for job, keys in found.items()}
         weight = Counter(edge for edges in path.values() for edge in edges)
+        place = {edge: n for n, edge in enumerate(weight)}  # that of its first job
         behind_all_branches = (1, 0)
         rank = {
-            job: [*((-weight[edge], edge) for edge in edges), behind_all_branches]
+            job: [*((-weight[edge], place[edge]) for edge in edges), behind_all_branches]
             for job, edges in path.items()
         }
         yield from sorted(waiting, key=lambda job: rank[job.position])

@@ -41,6 +41,7 @@ _TAKEN_BY_MAKERS = (
     "starvation_limit_s",
     "composition",
     "cache_order",
+    "deadline_order",
     "sharing_tokens",
     "max_queue",
     "max_skip",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from qtheory.system.scheduler import SchedulerSpec
 
 from .chunked import cut_or_whole
+from .least_slack import LeastSlack
 from .ordering import EarliestDeadline
 from .policy import Policy
 from .registry import assemble, register
@@ -19,17 +20,19 @@ def slo(spec: SchedulerSpec) -> Policy:
     Parameters
     ----------
     spec : SchedulerSpec
-        Options; those not given have the defaults of the policy.
+        Options; those not given have the defaults of the policy. With ``deadline_order`` ``least_slack`` the
+        time that a prompt needs alone is taken off its deadline.
 
     Examples
     --------
     >>> slo(SchedulerSpec(name="slo", shed="demote")).shed
     Shedding(action='demote')
     """
+    least_slack = spec.deadline_order == "least_slack"
     return assemble(
         spec,
         composition=cut_or_whole(spec),
-        ordering=EarliestDeadline(),
-        takes=("chunked_prefill",),
+        ordering=LeastSlack() if least_slack else EarliestDeadline(),
+        takes=("chunked_prefill", "deadline_order"),
         shed="reject",
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from qtheory.system.scheduler import WHOLE_PROMPT_SCHEDULERS, SchedulerSpec
+from qtheory.system.scheduler_text import parse_scheduler
 from qtheory.system.workload.request import Requests
 from sim.kvcache import Contents
 from sim.policies import LeastServed, Policy, Unskipped, make_policy
@@ -85,19 +86,21 @@ def _turns(rng: np.random.Generator, requests: Requests) -> Requests:
     return replace(requests, after=after, think_s=rng.exponential(2.0, n))
 
 
-def _own(rng: np.random.Generator, name: str) -> dict[str, Any]:
-    """Options that few schedulers have."""
-    if name == "fair":
+def _own(rng: np.random.Generator, given: SchedulerSpec) -> dict[str, Any]:
+    """Options that few schedulers have, and those that are given."""
+    if given.name == "fair":
         return {
             "prompt_weight": float(rng.choice([1.0, 0.0, 0.5])),
             "output_weight": float(rng.choice([2.0, 1.0, 0.25])),
             "client_weights": tuple(rng.choice([1.0, 2.0, 0.5], int(rng.integers(0, 4))).tolist()),
         }
-    if name == "cache_aware":
+    if given.name == "cache_aware":
         skips = {"max_skip": int(rng.integers(1, 5))} if rng.random() < 0.3 else {}
         sharing, queue = rng.choice([32, 32, 16, 0]), rng.choice([128, 128, 6])
+        if given.cache_order is not None:
+            return {**given.options(), **skips}
         return {"sharing_tokens": int(sharing), "max_queue": int(queue), **skips}
-    return {}
+    return given.options()
 
 
 def _few(rng: np.random.Generator, options: dict[str, Any]) -> dict[str, Any]:
@@ -153,7 +156,8 @@ def draw_case(seed: int, *, n: int = 24, schedulers: Sequence[str] = ()) -> Case
     n : int
         Requests.
     schedulers : sequence of str
-        Names to draw from, with few options changed so that their own count [those of every kind of step].
+        Names to draw from, with options or not, as in ``cache_aware(cache_order=dfs-weight)``; few others are
+        changed, so that their own count [those of every kind of step].
 
     Examples
     --------
@@ -182,8 +186,9 @@ def draw_case(seed: int, *, n: int = 24, schedulers: Sequence[str] = ()) -> Case
     )
     options = _options(rng, name, max_seqs, longest)
     if schedulers:
-        name = str(rng.choice(schedulers))
-        options = _few(rng, _options(rng, name, max_seqs, longest)) | _own(rng, name)
+        given = parse_scheduler(str(rng.choice(schedulers)))
+        name = given.name
+        options = _few(rng, _options(rng, name, max_seqs, longest)) | _own(rng, given)
         if name == "fair":
             requests = replace(requests, client=rng.integers(0, 4, n))
     policy = make_policy(SchedulerSpec(name=name, **options))

@@ -14,6 +14,7 @@ from sim.routing import make_router
 from validation.engines import differences
 from validation.engines.cases import PRESETS, draw_cached_case, draw_case
 
+_ORDERS = ("cache_aware(cache_order=dfs-weight)", "slo(deadline_order=least_slack)")
 _ROWS = (
     "sent_s", "status", "first_scheduled_s", "first_token_s", "finish_s", "n_preemptions", "cached_tokens",
     "recomputed_tokens",
@@ -27,7 +28,7 @@ def ignore(step: Any) -> None:
 def draw_cluster(seed: int, *, cached: bool = False) -> dict[str, Any]:
     """Arguments of `simulate_cluster`: always the same ones for a seed."""
     rng = np.random.default_rng([seed, 2_027])
-    schedulers: list[Any] = [(), (), PRESETS, ("fair", "cache_aware")]
+    schedulers: list[Any] = [(), (), PRESETS, ("fair", "cache_aware"), _ORDERS]
     some = schedulers[int(rng.integers(len(schedulers)))]
     case = (draw_cached_case if cached else draw_case)(seed, n=40, schedulers=some)
     n = int(rng.integers(1, 5))

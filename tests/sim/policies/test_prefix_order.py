@@ -60,7 +60,7 @@ def depth_first(view, jobs, prefix=()):
             inside.setdefault(keys[n], []).append(job)
         else:
             own.append(job)
-    for key in sorted(inside, key=lambda key: (-len(inside[key]), key)):
+    for key in sorted(inside, key=lambda key: -len(inside[key])):  # of equal ones as they came
         yield from depth_first(view, inside[key], (*prefix, key))
     yield from own
 
@@ -87,6 +87,6 @@ def test_without_a_cache_or_in_a_long_queue_the_order_is_by_arrival():
         assert order(ordering, CacheView(cached, prompts, has_prefix_cache=False)) == [0, 1]
 
 
-def test_of_equal_branches_the_one_seen_first_goes_first():
-    view = CacheView([[1, 1, 1], [2, 2, 2]], [[2, 2, 9], [1, 1, 9]])
-    assert order(DepthFirst(), view) == [1, 0]
+def test_of_equal_branches_the_one_with_the_earliest_job_goes_first():
+    view = CacheView([[1, 1, 1], [2, 2, 2]], [[7], [2, 2, 9], [1, 1, 9]])
+    assert order(DepthFirst(), view) == [1, 2, 0]

@@ -108,6 +108,7 @@ def test_options_change_what_fair_means():
         ("sglang", {"max_queue": 3}),
         ("sglang", {"chunked_prefill": False}),
         ("cache_aware", {"sharing_tokens": 3, "cache_order": "dfs-weight"}),
+        ("chunked", {"deadline_order": "edf"}),
         ("cache_aware", {"chunked_prefill": False, "composition": "prefill_first_chunked"}),
         ("sarathi", {"chunked_prefill": False}),
         ("vllm-v0", {"chunked_prefill": True}),

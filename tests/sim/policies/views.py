@@ -53,3 +53,7 @@ class CacheView:
             n += 1
         longest = (len(self.prompts[job.position]) - 1) // self.block_tokens
         return min(n, longest) * self.block_tokens
+
+    def alone_s(self, job: JobView) -> float:
+        """A second for each token that is not cached."""
+        return float(job.known_tokens - self.cached_tokens(job))
