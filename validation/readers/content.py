@@ -7,7 +7,8 @@ import gzip
 import io
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.files import read_text, shown_name
 
-__all__ = ["Content", "maybe", "need", "read_content", "whole"]
+__all__ = ["Content", "maybe", "need", "part", "read_content", "refuse_renamed", "whole"]
 
 _LARGEST_BYTES = 256_000_000
+_SAME_WORD = 0.85
+_STATISTIC = re.compile(r"\b(p\d+|std|min|max|median|mean|\d+\.\d+ percentile)(?=[ _])")
 _NAN_WORDS = frozenset({"", "nan", "none", "null", "-", "n/a"})
 
 
@@ -130,7 +133,8 @@ def need(record: Mapping[str, Any], key: str, where: str, *, least: float = 0.0)
     if value is None and key in record:
         raise ConfigError(f"{where}: {key}: is empty")
     if value is None:
-        raise ConfigError(f"{where}: {key}: missing{checks.nearest(key, [str(name) for name in record])}")
+        names = [name for name in map(str, record) if name.isprintable()]
+        raise ConfigError(f"{where}: {key}: missing{checks.nearest(key, names)}")
     if value < least:
         raise ConfigError(f"{where}: {key}: {value:g} must be >= {least:g}")
     return value
@@ -142,3 +146,38 @@ def whole(record: Mapping[str, Any], key: str, where: str, *, least: int = 0) ->
     if value != int(value):
         raise ConfigError(f"{where}: {key}: {value:g} is not a whole number")
     return int(value)
+
+
+def part(record: object, key: str) -> Mapping[str, Any]:
+    """The object behind a key; empty if it is missing or no object."""
+    found = record.get(key) if isinstance(record, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def refuse_renamed(
+    record: Iterable[str], wanted: Iterable[str], where: str, *, known: Iterable[str] = ()
+) -> None:
+    """Complain about a key that is nearly one of those that are read where they are there.
+
+    Parameters
+    ----------
+    record : iterable of str
+        Keys or columns that are there.
+    wanted : iterable of str
+        Means, medians and settings that a tool writes; its other statistics may be there, too.
+    where : str
+        For messages.
+    known : iterable of str
+        Other keys of the tool, however alike.
+    """
+    given, names = {str(key) for key in record}, list(wanted)
+    plain = {_without_statistic(name) for name in names}
+    others = [key for key in sorted(given - {*names, *known}) if _without_statistic(key) not in plain]
+    for name in names:
+        for key in others if name not in given else ():
+            if close := checks.nearest(key, [name], cutoff=_SAME_WORD):
+                raise ConfigError(f"{where}: {key}: unknown{close}")
+
+
+def _without_statistic(key: str) -> str:
+    return _STATISTIC.sub("", key.lower(), count=1)

@@ -8,13 +8,16 @@ from typing import Any
 
 from qtheory.basics.errors import ConfigError
 
-from .content import Content, maybe, need
+from .content import Content, maybe, need, part, refuse_renamed
 from .point import BenchPoint
 
 __all__ = ["NAME", "fits", "points"]
 
 NAME = "guidellm"
 _PERCENTILES = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99"}
+
+_TIMES = ("time_to_first_token_ms", "inter_token_latency_ms", "request_latency", "requests_per_second")
+_LIKE = ("time_to_first_output_token_ms", "time_per_output_token_ms")
 
 
 def fits(content: Content) -> bool:
@@ -34,9 +37,12 @@ def points(content: Content) -> list[BenchPoint]:
 
 
 def _point(run: Mapping[str, Any], where: str) -> BenchPoint:
-    metrics, strategy = run["metrics"], _strategy(run)
+    metrics, strategy = part(run, "metrics"), _strategy(run)
+    refuse_renamed(metrics, _TIMES, where, known=_LIKE)
+    refuse_renamed(run, ("duration",), where)
+    refuse_renamed(strategy, ("rate", "max_concurrency"), where)
     kind = str(strategy.get("type_", strategy.get("type", "")))
-    totals = metrics.get("request_totals", {})
+    totals = part(metrics, "request_totals")
     rate = maybe(strategy, "rate", where)
     is_closed = kind in ("concurrent", "synchronous")
     cap = 1 if kind == "synchronous" else maybe(strategy, "max_concurrency" if rate else "streams", where)
@@ -71,9 +77,7 @@ def _strategy(run: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _part(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = metrics.get(name)
-    part = found.get("successful") if isinstance(found, Mapping) else None
-    return part if isinstance(part, Mapping) else {}
+    return part(part(metrics, name), "successful")
 
 
 def _mean(metrics: Mapping[str, Any], name: str, where: str) -> float:
@@ -81,9 +85,9 @@ def _mean(metrics: Mapping[str, Any], name: str, where: str) -> float:
 
 
 def _times(metrics: Mapping[str, Any], name: str, where: str, scale: float = 1e-3) -> dict[str, float]:
-    part = _part(metrics, name)
-    percentiles = part.get("percentiles")
-    values = {"mean": maybe(part, "mean", where)}
-    if isinstance(percentiles, Mapping):
-        values |= {ours: maybe(percentiles, theirs, where) for theirs, ours in _PERCENTILES.items()}
+    found, place = _part(metrics, name), f"{where}: {name}"
+    refuse_renamed(part(metrics, name), ("successful",), place)
+    percentiles = part(found, "percentiles")
+    values = {"mean": need(found, "mean", place) if found else None}
+    values |= {ours: maybe(percentiles, theirs, place) for theirs, ours in _PERCENTILES.items()}
     return {ours: value * scale for ours, value in values.items() if value}

@@ -7,7 +7,7 @@ from typing import Any
 
 from qtheory.basics.errors import ConfigError
 
-from .content import Content, maybe, need, whole
+from .content import Content, maybe, need, part, refuse_renamed, whole
 from .point import BenchPoint
 
 __all__ = ["NAME", "fits", "points"]
@@ -20,6 +20,10 @@ _PROMETHEUS = (
     "the stage (stage_N_lifecycle_metrics.json)"
 )
 
+_PARTS, _SPEEDS = ("throughput",), ("requests_per_sec",)
+_RATES = ("requested_rate", "achieved_rate")
+_TIMES = ("time_to_first_token", "request_latency", "time_per_output_token")
+
 
 def fits(content: Content) -> bool:
     """An object with a summary of the load and of the successes."""
@@ -30,36 +34,42 @@ def fits(content: Content) -> bool:
 def points(content: Content) -> list[BenchPoint]:
     """The point of a stage. Its TPOT may be halved (two stream chunks a token), so E2E - TTFT is divided."""
     data, where = content.data, content.name
-    load, good = data["load_summary"], data["successes"]
-    latency = good.get("latency")
-    if not isinstance(latency, Mapping) or not load:
+    load, good = part(data, "load_summary"), part(data, "successes")
+    latency = part(good, "latency")
+    if not latency or not load:
         raise ConfigError(f"{where}: {_PROMETHEUS}")
+    for found, read in (
+        (good, _PARTS),
+        (part(good, "throughput"), _SPEEDS),
+        (latency, _TIMES),
+        (load, _RATES),
+    ):
+        refuse_renamed(found, read, where)
     n = whole(good, "count", where, least=1)
-    outputs = need(_part(good, "output_len"), "mean", f"{where}: output_len")
+    outputs = need(part(good, "output_len"), "mean", f"{where}: output_len")
     ttft, e2e = _times(latency, "time_to_first_token", where), _times(latency, "request_latency", where)
-    own = _times(latency, "time_per_output_token", where)
     tpot, notes = {}, []
     if outputs > 1 and "mean" in ttft and "mean" in e2e:
         tpot = {"mean": (e2e["mean"] - ttft["mean"]) / (outputs - 1)}
-        notes.append("TPOT is (E2E - TTFT) / (outputs - 1)")
-        if own.get("mean", tpot["mean"]) < _HALVED * tpot["mean"]:
-            notes.append(f"its own TPOT of {1e3 * own['mean']:.1f} ms counts two stream chunks a token")
+        notes += _of_tpot(tpot["mean"], _times(latency, "time_per_output_token", where))
     rate, sent = (maybe(load, name, where) for name in ("requested_rate", "achieved_rate"))
     if rate and sent and sent < 0.95 * rate:
         notes.append(f"the client sent {sent:.3g} of {rate:.3g} req/s: its own limit, not the server's")
-    failed = data.get("failures", {})
+    notes.append("the client counted its text again: outputs may be longer; give --output if you know it")
+    notes.append("arrivals taken as Poisson: even its constant load has random gaps, scaled to the stage")
+    got, failed = maybe(part(good, "throughput"), "requests_per_sec", where), part(data, "failures")
     return [
         BenchPoint(
             where=where,
             tool=NAME,
             rate_rps=sent or rate,
-            arrival_cv=0.0,
+            arrival_cv=1.0,
             n_completed=n,
-            n_failed=int(maybe(failed, "count", where) or 0) if isinstance(failed, Mapping) else 0,
-            duration_s=maybe(load, "send_duration", where),
-            prompt_tokens=need(_part(good, "prompt_len"), "mean", f"{where}: prompt_len"),
+            n_failed=int(maybe(failed, "count", where) or 0),
+            duration_s=n / got if got else None,
+            prompt_tokens=need(part(good, "prompt_len"), "mean", f"{where}: prompt_len"),
             output_tokens=outputs,
-            throughput_rps=maybe(_part(good, "throughput"), "requests_per_sec", where),
+            throughput_rps=got,
             ttft_s=ttft,
             tpot_s=tpot,
             e2e_s=e2e,
@@ -68,12 +78,16 @@ def points(content: Content) -> list[BenchPoint]:
     ]
 
 
-def _part(good: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = good.get(name)
-    return part if isinstance(part, Mapping) else {}
+def _of_tpot(mean_s: float, own: Mapping[str, float]) -> list[str]:
+    notes = ["TPOT is (E2E - TTFT) / (outputs - 1)"]
+    if own.get("mean", mean_s) < _HALVED * mean_s:
+        notes.append(f"its own TPOT of {1e3 * own['mean']:.1f} ms counts two stream chunks a token")
+    return notes
 
 
 def _times(latency: Mapping[str, Any], name: str, where: str) -> dict[str, float]:
-    part = _part(latency, name)
-    found = {ours: maybe(part, theirs, f"{where}: {name}") for theirs, ours in _STATISTICS.items()}
+    values = part(latency, name)
+    if values:
+        need(values, "mean", f"{where}: {name}")
+    found = {ours: maybe(values, theirs, f"{where}: {name}") for theirs, ours in _STATISTICS.items()}
     return {ours: value for ours, value in found.items() if value}

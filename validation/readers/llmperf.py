@@ -10,7 +10,7 @@ import numpy as np
 
 from qtheory.basics.errors import ConfigError
 
-from .content import Content, maybe, need, whole
+from .content import Content, maybe, need, refuse_renamed, whole
 from .point import BenchPoint
 
 __all__ = ["NAME", "fits", "points"]
@@ -18,6 +18,11 @@ __all__ = ["NAME", "fits", "points"]
 NAME = "llmperf"
 _SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _DERIVED = "TPOT is (E2E - TTFT) / (outputs - 1): its inter-token latency has the first token in it"
+
+_READ = (
+    *(f"results_number_{side}_tokens_mean" for side in ("input", "output")),
+    *("results_num_completed_requests", "results_num_completed_requests_per_min", "results_number_errors"),
+)
 
 
 def fits(content: Content) -> bool:
@@ -39,18 +44,20 @@ def points(content: Content) -> list[BenchPoint]:
 
 def _summary(content: Content) -> BenchPoint:
     data, where = content.data, content.name
+    refuse_renamed(data, _READ, where)
     outputs = maybe(data, "results_number_output_tokens_mean", where)
     outputs = need(data, "mean_output_tokens", where) if outputs is None else outputs
     prompts = maybe(data, "results_number_input_tokens_mean", where)
     ttft, e2e = _quantiles(data, "ttft_s", where), _quantiles(data, "end_to_end_latency_s", where)
-    n = maybe(data, "results_num_completed_requests", where)
+    done = "results_num_completed_requests"
+    n = need(data, done, where, least=1) if done in data else 0
     per_minute = maybe(data, "results_num_completed_requests_per_min", where)
     return BenchPoint(
         where=where,
         tool=NAME,
         rate_rps=None,
         in_flight=whole(data, "num_concurrent_requests", where, least=1),
-        n_completed=int(n or 0),
+        n_completed=int(n),
         n_failed=int(maybe(data, "results_number_errors", where) or 0),
         prompt_tokens=need(data, "mean_input_tokens", where) if prompts is None else prompts,
         output_tokens=outputs,

@@ -7,13 +7,14 @@ import re
 
 from qtheory.basics.errors import ConfigError
 
-from .content import Content, maybe, need
+from .content import Content, maybe, need, refuse_renamed
 from .point import BenchPoint
 
 __all__ = ["NAME", "fits", "points"]
 
 NAME = "mlperf"
-_HEAD = "MLPerf Results Summary"
+_HEAD, _TAIL = "MLPerf Results Summary", r"errors? encountered"
+_MEANS = ("Mean latency (ns)", "Mean First Token latency (ns)", "Mean Time to Output Token (ns)")
 _SHARES = {"p50": "50.00", "p90": "90.00", "p95": "95.00", "p99": "99.00"}
 
 
@@ -25,7 +26,10 @@ def fits(content: Content) -> bool:
 def points(content: Content) -> list[BenchPoint]:
     """The point that was certified. It tells no prompt lengths: those are of the data set."""
     where = content.name
+    if not re.search(_TAIL, content.text, re.IGNORECASE):
+        raise ConfigError(f"{where}: its last line (how many errors there were) is missing; is it cut off?")
     values = dict(_pairs(content.text))
+    refuse_renamed(values, _MEANS, where)
     scenario, seconds = values.get("Scenario", ""), 1e-9
     samples = maybe(values, "Completed samples per second", where) or maybe(
         values, "Samples per second", where

@@ -13,6 +13,7 @@ from qtheory.basics.checks import nearest
 from qtheory.basics.errors import ConfigError
 
 from . import (
+    aiperf,
     engine_requests,
     genai_perf,
     guidellm,
@@ -20,10 +21,12 @@ from . import (
     llmperf,
     mlperf,
     multi_round_qa,
+    prometheus,
     sglang,
     sweeps,
     vllm,
 )
+from .consistent import refuse_mixed_units
 from .content import Content, read_content
 from .point import BenchPoint, EngineRun
 
@@ -36,8 +39,21 @@ class _Format(NamedTuple):
     points: Callable[[Content], list[BenchPoint]]
 
 
-_READERS = (sglang, vllm, guidellm, inference_perf, llmperf, genai_perf, mlperf, multi_round_qa, sweeps)
+_READERS = (
+    sglang,
+    vllm,
+    guidellm,
+    inference_perf,
+    llmperf,
+    genai_perf,
+    aiperf,
+    mlperf,
+    multi_round_qa,
+    prometheus,
+    sweeps,
+)
 _FORMATS = [_Format(reader.NAME, reader.fits, reader.points) for reader in _READERS]
+_NO_END = "the last row has no end; if the file is cut off, its numbers are wrong"
 FORMATS = (*(entry.name for entry in _FORMATS), engine_requests.NAME)
 """Names of the formats that are recognised."""
 
@@ -77,11 +93,16 @@ def measured_of(content: Content) -> list[BenchPoint] | EngineRun:
     ----------
     content : Content
     """
+    told = (_NO_END,) if content.columns and not content.text.endswith("\n") else ()
     if engine_requests.fits(content):
-        return engine_requests.run_of(content)
+        run = engine_requests.run_of(content)
+        return replace(run, notes=run.notes + told)
     for entry in _FORMATS:
         if entry.fits(content):
-            return entry.points(content)
+            points = entry.points(content)
+            for point in points:
+                refuse_mixed_units(point)
+            return [*points[:-1], replace(points[-1], notes=points[-1].notes + told)]
     raise ConfigError(f"{content.name}: not a result of a known tool ({', '.join(FORMATS)}){_seen(content)}")
 
 

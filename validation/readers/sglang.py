@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .content import Content, maybe, need, whole
+from .content import Content, maybe, need, refuse_renamed, whole
 from .point import BenchPoint
 from .vllm import sent
 
@@ -13,6 +13,11 @@ __all__ = ["NAME", "fits", "points"]
 
 NAME = "sglang bench_serving"
 _STATISTICS = {"mean": "mean", "median": "p50", "p90": "p90", "p95": "p95", "p99": "p99"}
+
+_READ = (
+    *(f"{of}_{name}_ms" for of in ("mean", "median") for name in ("ttft", "tpot", "itl", "e2e_latency")),
+    *("request_rate", "max_concurrency", "request_throughput"),
+)
 
 
 def fits(content: Content) -> bool:
@@ -30,6 +35,7 @@ def points(content: Content) -> list[BenchPoint]:
 
 
 def _point(run: Mapping[str, Any], where: str) -> BenchPoint:
+    refuse_renamed(run, _READ, where)
     n = whole(run, "completed", where, least=1)
     outputs = need(run, "total_output_tokens", where) / n
     rate, in_flight = sent(run, where)

@@ -8,13 +8,18 @@ from typing import Any
 
 from qtheory.basics.errors import ConfigError
 
-from .content import Content, maybe, need, whole
+from .content import Content, maybe, need, refuse_renamed, whole
 from .point import BenchPoint
 
 __all__ = ["NAME", "fits", "points"]
 
 NAME = "vllm bench serve"
 _STATISTICS = {"mean": "mean", "median": "p50", "p90": "p90", "p95": "p95", "p99": "p99"}
+
+_READ = (
+    *(f"{of}_{name}_ms" for of in ("mean", "median") for name in ("ttft", "tpot", "itl", "e2el")),
+    *("num_prompts", "request_rate", "burstiness", "max_concurrency", "request_throughput"),
+)
 
 
 def fits(content: Content) -> bool:
@@ -35,6 +40,7 @@ def points(content: Content) -> list[BenchPoint]:
 
 
 def _point(run: Mapping[str, Any], where: str) -> BenchPoint:
+    refuse_renamed(run, _READ, where)
     n = whole(run, "completed", where)
     if n == 0:
         raise ConfigError(f"{where}: completed: no request was; its errors say why")
