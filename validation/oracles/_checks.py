@@ -55,7 +55,8 @@ CHECKS: dict[str, Check] = {
     "M/G/1 setup": Check("simulation; M/G/1 for short set-ups", "single/test_vacations.py", ("M/G/1 setup",)),
     "M/G/1 N-policy": Check("simulation; M/G/1 for N = 1", "single/test_n_policy.py", ("M/M/1 N-policy",)),
     "M/G/1 bounded workload": Check(
-        "simulation; Erlang's formula; M/G/1 for a generous limit", "single/test_bounded_workload.py"
+        "simulation; Erlang's formula; M/G/1 for a generous limit; number: a chain over lists of sizes",
+        "single/test_bounded_workload.py",
     ),
     "M/G/1 busy period": Check("simulation; Bessel and Borel laws", "single/test_busy_period.py"),
     "M/M/1 transient": Check(

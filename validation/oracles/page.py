@@ -192,7 +192,8 @@ def _tables(rows_by_model: Mapping[str, int]) -> Iterator[str]:
     yield from ("", "## Routes and checks", "", _line("model", "route", "checked by", "known values"))
     yield _line(*["---"] * 4)
     yield from routes
-    yield from ("", "## Not built", "", "Theory has, or may have, a route to these:", "", *unbuilt)
+    if unbuilt:
+        yield from ("", "## Not built", "", "Theory has, or may have, a route to these:", "", *unbuilt)
 
 
 def _others() -> Iterator[str]:

@@ -11,7 +11,7 @@ from qtheory.laws.law import Law
 
 from ._common import atoms_of
 
-__all__ = ["GridSolution", "GridTail", "solve_response_limit", "solve_wait_limit"]
+__all__ = ["GridSolution", "GridTail", "antiderivatives", "solve_response_limit", "solve_wait_limit"]
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def _mean(x: Floats, cdf: Floats) -> float:
     return float((tail[:-1] + tail[1:]) @ np.diff(x) / 2)
 
 
-def _integrals(law: Law, x: Floats) -> tuple[Floats, Floats]:
+def antiderivatives(law: Law, x: Floats) -> tuple[Floats, Floats]:
     """First and second antiderivative of the distribution function at equidistant points from 0."""
     if (atoms := atoms_of(law)) is not None:
         values, probs = atoms
@@ -68,7 +68,7 @@ def solve_response_limit(rate_rps: float, service: Law, limit_s: float, n: int) 
     lam, d = rate_rps, limit_s
     x = np.linspace(0.0, d, n + 1)
     h = d / n
-    once, twice = _integrals(service, x)
+    once, twice = antiderivatives(service, x)
     at_d = float(service.cdf(d))
     below = np.diff(once)  # (n,) integral of F over a cell
     room = below[::-1]  # (n,) integral of F(d - y) over the cell of y
@@ -102,7 +102,7 @@ def solve_wait_limit(rate_rps: float, service: Law, limit_s: float, n: int) -> t
     lam = rate_rps
     x = np.linspace(0.0, limit_s, n + 1)
     h = limit_s / n
-    once, twice = _integrals(service, x)
+    once, twice = antiderivatives(service, x)
     pair = np.full(n, h**2)  # integral of P(S > x - y) over two cells k apart
     pair[0] = h**2 / 2 - twice[1]
     pair[1:] -= twice[2:] - 2 * twice[1:-1] + twice[:-2]

@@ -16,6 +16,7 @@ from qtheory.laws.law import Law
 from qtheory.numerics.timelaw import ShiftedLaw
 from qtheory.queues.result import QueueResult, TimeLaw
 
+from ._bounded_number import BoundedNumber, WholeServices, response_limited, wait_limited
 from ._impatience import AcceptedWait, SumTail, UnlimitedWork
 from ._volterra import GridTail, solve_response_limit, solve_wait_limit
 from .excess import require_law
@@ -64,7 +65,9 @@ class BoundedWorkload:
     :math:`f(x)=\lambda p_0P(x<S\le d)+\lambda\int_0^xf(y)P(x-y<S\le d-y)dy` [1]_, [2]_: product integration
     on two grids, extrapolated, good to about 1e-6 (percentiles to the grid). The first rule is that of
     customers who leave after waiting d: :math:`P(V\le x)=p_0H(x)` below d with H the series of excesses,
-    inverted exactly.
+    inverted exactly. The number follows from who is accepted behind a customer while he is there, on grids,
+    extrapolated, to about 1e-6 (1e-5 for sizes of few values); of constant services it is the work in
+    services, rounded up.
 
     Parameters
     ----------
@@ -84,7 +87,7 @@ class BoundedWorkload:
     ConfigError
         If a parameter is out of range.
     ConvergenceError
-        From `solve` if the two grids disagree.
+        From `solve`, or from the law of the number, if its grids disagree.
 
     References
     ----------
@@ -128,6 +131,7 @@ class BoundedWorkload:
     def _by_wait(self) -> BoundedWorkloadResult:
         work = UnlimitedWork(rate_rps=self.rate_rps, service=self.service, limit_s=self.limit_s)
         total, block, mean_wait_s = work.below()
+        empty = 1 / (1 + work.load * total)
         wait = AcceptedWait(work=work, total=total, mean_s=mean_wait_s)
         response: TimeLaw
         if isinstance(self.service, Constant):
@@ -141,10 +145,19 @@ class BoundedWorkload:
                 mass=mass,
                 wait=wait,
             )
-        empty = 1 / (1 + work.load * total)
-        return self._result(
+        found = self._result(
             empty, block, mean_wait_s, (wait, response), lambda x: np.full(np.shape(x), 1 - block)
         )
+        if isinstance(self.service, Constant):
+            mean = found.throughput_rps * (mean_wait_s + self.service.mean)
+            return replace(found, number_pmf=WholeServices(work=work, empty=empty, mean=mean))
+        number = self._counted(
+            lambda m: (1 - block) * wait_limited(self.rate_rps, self.service, self.limit_s, m), empty
+        )
+        return replace(found, number_pmf=number)
+
+    def _counted(self, tails: Callable[[int], Floats], empty: float) -> BoundedNumber:
+        return BoundedNumber(tails=tails, n_points=self.n_points, empty=empty)
 
     def _by_response(self) -> BoundedWorkloadResult:
         lam, s, d = self.rate_rps, self.service, self.limit_s
@@ -163,13 +176,15 @@ class BoundedWorkload:
             return np.where(left >= 0, np.interp(left, fine.x, below), 0.0)
 
         laws = [GridTail(x=fine.x, cdf=cdf / (1 - fine.block)) for cdf in (fine.wait_cdf, fine.response_cdf)]
-        return self._result(
-            _extrapolated(coarse.empty, fine.empty),
+        empty = _extrapolated(coarse.empty, fine.empty)
+        found = self._result(
+            empty,
             _extrapolated(coarse.block, fine.block),
             _extrapolated(coarse.mean_wait_s, fine.mean_wait_s),
             (laws[0], laws[1]),
             given_size,
         )
+        return replace(found, number_pmf=self._counted(lambda m: response_limited(lam, s, d, m), empty))
 
     def _result(
         self,
@@ -213,6 +228,7 @@ class BoundedWorkload:
             throughput_rps=0.0,
             accepted_work_frac=0.0,
             accept_given_size=lambda x: np.zeros(np.shape(x)),
+            number_pmf=lambda n: float(n == 0),
         )
 
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qtheory.basics.errors import ConfigError
+from qtheory.basics.errors import ConfigError, ConvergenceError
 from qtheory.laws import Constant, Discrete, Exponential, Law, Lognormal, Uniform
-from qtheory.queues.single import MG1, BoundedWorkload
+from qtheory.queues.single import MG1, BoundedWorkload, BoundedWorkloadResult
+from tests.qtheory.queues.single.size_lists import number_by_lists
 
 
 def simulated(
@@ -140,3 +141,85 @@ def test_nobody_is_short_enough() -> None:
 def test_an_unknown_rule_gives_the_right_spelling() -> None:
     with pytest.raises(ConfigError, match="did you mean 'response'"):
         BoundedWorkload(rate_rps=1.0, service=Exponential(mean=1.0), limit_s=1.0, rule="respond")  # type: ignore[arg-type]
+
+
+def pmf_of(answer: BoundedWorkloadResult, n: int) -> np.ndarray:
+    assert answer.number_pmf is not None
+    return np.array([answer.number_pmf(k) for k in range(n)])
+
+
+@pytest.mark.parametrize("rule", ["wait", "response"])
+@pytest.mark.parametrize("rate", [0.4, 3.0])
+@pytest.mark.parametrize("sizes", [(0.57, 1.9), (0.5, 1.5)], ids=["between", "on_the_grid"])
+def test_the_number_is_that_of_a_chain_over_lists_of_sizes(
+    rule: Literal["wait", "response"], rate: float, sizes: tuple[float, float]
+) -> None:
+    wanted = number_by_lists(rate, sizes, (0.7, 0.3), 2.7, by_wait=rule == "wait")
+    service = Discrete(values=list(sizes), probs=[0.7, 0.3])
+    answer = BoundedWorkload(rate_rps=rate, service=service, limit_s=2.7, rule=rule).solve()
+    assert pmf_of(answer, wanted.size) == pytest.approx(wanted, abs=3e-5)
+    assert pmf_of(answer, 40)[wanted.size :].sum() == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("rule", ["wait", "response"])
+@pytest.mark.parametrize("limit", [1.0, 1.3, 2.7, 3.0])
+def test_the_number_of_constant_services_is_that_of_the_chain(
+    rule: Literal["wait", "response"], limit: float
+) -> None:
+    wanted = number_by_lists(1.3, (1.0,), (1.0,), limit, by_wait=rule == "wait")
+    answer = BoundedWorkload(rate_rps=1.3, service=Constant(value=1.0), limit_s=limit, rule=rule).solve()
+    assert pmf_of(answer, wanted.size) == pytest.approx(wanted, abs=1e-8)
+
+
+@pytest.mark.parametrize("rule", ["wait", "response"])
+@pytest.mark.parametrize("service", [Exponential(mean=1.0), Lognormal(mean=1.0, cv=1.2)], ids=str)
+@pytest.mark.parametrize(("rate", "limit"), [(0.8, 3.0), (1.5, 6.0)])
+def test_the_number_has_the_mean_and_the_empty_share_of_other_routes(
+    rule: Literal["wait", "response"], service: Law, rate: float, limit: float
+) -> None:
+    answer = BoundedWorkload(rate_rps=rate, service=service, limit_s=limit, rule=rule).solve()
+    number = pmf_of(answer, 60)
+    assert number.sum() == pytest.approx(1.0, abs=1e-9)
+    assert number @ np.arange(60) == pytest.approx(answer.mean_number, rel=1e-6)
+
+
+@pytest.mark.parametrize("rule", ["wait", "response"])
+def test_the_number_over_time_agrees_with_simulation(rule: Literal["wait", "response"]) -> None:
+    rate, service, limit, n = 1.2, Uniform(low=0.2, high=1.8), 3.0, 20_000
+    shares = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        gaps = rng.exponential(1 / rate, n).tolist()
+        sizes = np.asarray(service.sample(rng, n), dtype=float).tolist()
+        now, free, come, gone = 0.0, 0.0, [], []
+        for gap, size in zip(gaps, sizes, strict=True):
+            now += gap
+            work = max(free - now, 0.0)
+            if (work if rule == "wait" else work + size) <= limit:
+                free = now + work + size
+                come.append(now)
+                gone.append(free)
+        events = np.concatenate([come, gone])
+        order = np.argsort(events)
+        number = np.cumsum(np.repeat([1, -1], len(come))[order])[:-1]
+        time = np.bincount(number, weights=np.diff(events[order]), minlength=12)[:6]
+        shares.append(time / (events.max() - events.min()))
+    answer = BoundedWorkload(rate_rps=rate, service=service, limit_s=limit, rule=rule).solve()
+    found = np.array(shares)
+    error = found.std(axis=0, ddof=1) / np.sqrt(len(shares))
+    assert np.all(np.abs(found.mean(axis=0) - pmf_of(answer, 6)) <= 4 * error + 1e-5)
+
+
+def test_the_number_under_a_generous_limit_is_that_of_mg1() -> None:
+    service = Lognormal(mean=1.0, cv=0.8)
+    answer = BoundedWorkload(rate_rps=0.5, service=service, limit_s=30.0, rule="wait").solve()
+    plain = MG1(rate_rps=0.5, service=service).solve()
+    assert plain.number_pmf is not None
+    wanted = [plain.number_pmf(n) for n in range(12)]
+    assert pmf_of(answer, 12) == pytest.approx(np.array(wanted), abs=3e-6)
+
+
+def test_the_number_says_when_the_grid_is_too_coarse() -> None:
+    answer = BoundedWorkload(rate_rps=20.0, service=Exponential(mean=1.0), limit_s=10.0, n_points=256).solve()
+    with pytest.raises(ConvergenceError, match=r"number: .* raise n_points"):
+        pmf_of(answer, 1)
