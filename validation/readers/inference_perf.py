@@ -20,8 +20,6 @@ _PROMETHEUS = (
     "the stage (stage_N_lifecycle_metrics.json)"
 )
 
-_PARTS, _SPEEDS = ("throughput",), ("requests_per_sec",)
-_RATES = ("requested_rate", "achieved_rate")
 _TIMES = ("time_to_first_token", "request_latency", "time_per_output_token")
 
 
@@ -38,13 +36,7 @@ def points(content: Content) -> list[BenchPoint]:
     latency = part(good, "latency")
     if not latency or not load:
         raise ConfigError(f"{where}: {_PROMETHEUS}")
-    for found, read in (
-        (good, _PARTS),
-        (part(good, "throughput"), _SPEEDS),
-        (latency, _TIMES),
-        (load, _RATES),
-    ):
-        refuse_renamed(found, read, where)
+    _refuse_renamed(load, good, where)
     n = whole(good, "count", where, least=1)
     outputs = need(part(good, "output_len"), "mean", f"{where}: output_len")
     ttft, e2e = _times(latency, "time_to_first_token", where), _times(latency, "request_latency", where)
@@ -76,6 +68,13 @@ def points(content: Content) -> list[BenchPoint]:
             notes=tuple(notes),
         )
     ]
+
+
+def _refuse_renamed(load: Mapping[str, Any], good: Mapping[str, Any], where: str) -> None:
+    refuse_renamed(load, ("requested_rate", "achieved_rate"), where)
+    refuse_renamed(good, ("throughput",), where)
+    refuse_renamed(part(good, "throughput"), ("requests_per_sec",), where)
+    refuse_renamed(part(good, "latency"), _TIMES, where)
 
 
 def _of_tpot(mean_s: float, own: Mapping[str, float]) -> list[str]:
