@@ -8,7 +8,8 @@ from .groups import Group, Target, groups_of, targets_of
 from .knees import Knee
 from .picture import draw_agreement
 from .score import Score, score
-from .text import agreement_text, summary_of
+from .stored import Stored, read_agreement
+from .text import TextTable, agreement_text, cell_table, group_table, refusals, summary_of, target_table
 
 __all__ = [
     "GRIDS",
@@ -18,9 +19,12 @@ __all__ = [
     "KeptCells",
     "Knee",
     "Score",
+    "Stored",
     "Target",
+    "TextTable",
     "agree",
     "agreement_text",
+    "cell_table",
     "cells_of",
     "chosen",
     "draw",
@@ -28,10 +32,14 @@ __all__ = [
     "effort_of",
     "fresh",
     "full",
+    "group_table",
     "groups_of",
     "overload_rps",
     "quick",
+    "read_agreement",
+    "refusals",
     "score",
     "summary_of",
+    "target_table",
     "targets_of",
 ]

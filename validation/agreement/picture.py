@@ -14,10 +14,12 @@ from .score import TOLERANCES, Score
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 __all__ = ["draw_agreement"]
 
 _HEIGHT_IN = 8.0
+_FEW_LABELS = 100.0  # from here on an axis has a label a power of ten only
 
 
 def draw_agreement(scores: Sequence[Score], *, title: str = "", tier: str = "numeric") -> Figure:
@@ -44,11 +46,33 @@ def draw_agreement(scores: Sequence[Score], *, title: str = "", tier: str = "num
         figure = new_figure(_HEIGHT_IN)
         for axes, metric in zip(figure.subplots(2, 2).ravel(), TOLERANCES, strict=True):
             _panel(axes, metric, shown, tier, places)
-        handles, names = figure.axes[0].get_legend_handles_labels()
-        found = dict(zip(names, handles, strict=True))
-        figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=6, frameon=False)
+        figure.legend(handles=_marks(places), loc="outside lower center", ncols=6, frameon=False)
         figure.suptitle(fitted(title), x=0.01, ha="left", fontsize=11)
     return figure
+
+
+def _marks(places: dict[str, int]) -> list[Line2D]:
+    """One filled mark a scheduler, for the legend."""
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D(
+            [], [], color=PALETTE[place], marker=MARKERS[place], label=name, linestyle="none", markersize=5
+        )
+        for name, place in places.items()
+    ]
+
+
+def _scale(axes: Axes, low: float, high: float) -> None:
+    """Logarithmic axes with labels that do not run into each other."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    steps = (1.0,) if high > _FEW_LABELS * low else (1.0, 2.0, 5.0)
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=steps))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _panel(axes: Axes, metric: str, scores: Sequence[Score], tier: str, places: dict[str, int]) -> None:
@@ -68,7 +92,6 @@ def _panel(axes: Axes, metric: str, scores: Sequence[Score], tier: str, places: 
             markersize=5,
             markeredgecolor=PALETTE[place],
             markerfacecolor=PALETTE[place] if sharp else "none",
-            label=one.cell.scheduler if sharp else None,
         )
     low, high = (0.7 * min(values), 1.4 * max(values)) if values else (0.1, 1.0)
     allowed = TOLERANCES[metric]
@@ -77,6 +100,7 @@ def _panel(axes: Axes, metric: str, scores: Sequence[Score], tier: str, places: 
         ends, [e * (1 - allowed) for e in ends], [e * (1 + allowed) for e in ends], color="#dddddd"
     )
     axes.plot(ends, ends, color="#777777", linewidth=1)
-    axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, title=label(metric))
+    _scale(axes, low, high)
+    axes.set_title(label(metric))
     axes.set_xlabel("simulated")
     axes.set_ylabel("predicted")

@@ -16,7 +16,7 @@ from .effort import Effort
 from .grid import Cell
 from .knees import Knee, find_knee
 
-__all__ = ["METRICS", "TOLERANCES", "Score", "score", "tolerance"]
+__all__ = ["METRICS", "TOLERANCES", "Score", "errors_of", "score", "tolerance"]
 
 METRICS = (
     "mean_ttft_s", "p50_ttft_s", "p90_ttft_s", "p99_ttft_s", "mean_tpot_s", "p50_tpot_s", "p90_tpot_s",
@@ -158,13 +158,13 @@ def score(cell: Cell, effort: Effort, *, overload: Overload | None = None) -> Sc
         outcome = replace(outcome, binds=said.row.get("binds", outcome.binds))
         numbers = {key: float(value) for key, value in said.row.items() if not isinstance(value, str)}
         outcome.predicted[name] = numbers
-        outcome.errors[name] = _errors(numbers, outcome)
+        outcome.errors[name] = errors_of(numbers, outcome)
     if effort.knee_requests:
         outcome = replace(outcome, knee=find_knee(scenario, found.rate_rps, effort))
     return outcome
 
 
-def _errors(numbers: dict[str, float], outcome: Score) -> dict[str, float]:
+def errors_of(numbers: dict[str, float], outcome: Score) -> dict[str, float]:
     """Errors of an answerer; one that only told its limit has no others."""
     simulated, found = outcome.simulated, {}
     for name in METRICS:

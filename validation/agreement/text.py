@@ -5,12 +5,21 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ._theory import ANSWERERS
 from .groups import Group, Target, groups_of, targets_of
 from .score import Score
 
-__all__ = ["agreement_text", "summary_of"]
+__all__ = [
+    "TextTable",
+    "agreement_text",
+    "cell_table",
+    "group_table",
+    "refusals",
+    "summary_of",
+    "target_table",
+]
 
 _SHORT = {"mean_ttft_s": "TTFT", "p99_ttft_s": "p99", "mean_tpot_s": "TPOT", "p99_tpot_s": "p99"}
 _COLUMNS = ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "p99_tpot_s")
@@ -19,6 +28,39 @@ _HEAD = (
     "the tolerance"
 )
 _MOST_REASON = 88
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextTable:
+    """A table of words and numbers that are written out already.
+
+    Parameters
+    ----------
+    title : str
+    head : sequence of str
+    rows : sequence of sequences of str
+    n_left : int
+        Columns of words, on the left.
+    """
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_left: int
+
+    def text(self) -> str:
+        """Aligned lines under the title."""
+        lines = [self.head, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        aligned = [self._line(line, widths) for line in lines]
+        return "\n".join([self.title, *aligned])
+
+    def _line(self, words: Sequence[str], widths: Sequence[int]) -> str:
+        cells = [
+            text.ljust(width) if place < self.n_left else text.rjust(width)
+            for place, (text, width) in enumerate(zip(words, widths, strict=True))
+        ]
+        return "  ".join(cells).rstrip()
 
 
 def summary_of(scores: Sequence[Score], tier: str = "numeric") -> dict[str, int]:
@@ -39,23 +81,17 @@ def agreement_text(scores: Sequence[Score]) -> str:
     ----------
     scores : sequence of Score
     """
-    parts = [_cells(scores), _groups(groups_of(scores)), _refusals(scores), _targets(targets_of(scores))]
+    refused = refusals(scores)
+    parts = [
+        cell_table(scores).text(),
+        group_table(groups_of(scores)).text(),
+        "\n".join(["Refused by the numeric tier", *refused]) if refused else "",
+        target_table(targets_of(scores)).text(),
+    ]
     counts = summary_of(scores)
     n = counts.pop("n_cells")
     parts.append(f"{n} cells: " + ", ".join(f"{k} {word}" for word, k in sorted(counts.items())))
     return "\n\n".join(part for part in parts if part)
-
-
-def _aligned(rows: Sequence[Sequence[str]], n_left: int) -> str:
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            text.ljust(width) if k < n_left else text.rjust(width)
-            for k, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def _percent(error: float | None, digits: int = 1) -> str:
@@ -64,14 +100,19 @@ def _percent(error: float | None, digits: int = 1) -> str:
     return f"{100 * error:+.{digits}f}" if math.isfinite(error) else "none"
 
 
-def _cells(scores: Sequence[Score]) -> str:
+def cell_table(scores: Sequence[Score]) -> TextTable:
+    """A line a cell.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+    """
     names = [_SHORT[name] for name in _COLUMNS]
-    rows = [
-        [
-            "cell", "scheduler", "accelerator", "model", "workload", "KV", "arrivals", "load",
-            *names, "good", "limit", "knee", *(f"closed {name}" for name in names[:1]), "verdict",
-        ]
+    head = [
+        "cell", "scheduler", "accelerator", "model", "workload", "KV", "arrivals", "load",
+        *names, "good", "limit", "knee", *(f"closed {name}" for name in names[:1]), "verdict",
     ]  # fmt: skip
+    rows = []
     for one in scores:
         cell, errors = one.cell, one.errors.get("numeric", {})
         marks = [
@@ -90,13 +131,19 @@ def _cells(scores: Sequence[Score]) -> str:
                 _percent(one.errors.get("closed", {}).get("mean_ttft_s")), one.verdict("numeric"),
             ]
         )  # fmt: skip
-    return f"{_HEAD}\n{_aligned(rows, 7)}"
+    return TextTable(title=_HEAD, head=head, rows=rows, n_left=7)
 
 
-def _groups(groups: Sequence[Group]) -> str:
-    """Medians of absolute errors, of both tiers and the baselines."""
+def group_table(groups: Sequence[Group]) -> TextTable:
+    """Medians of absolute errors, of both tiers and the baselines.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    """
     metrics = " / ".join(_SHORT[name] for name in _COLUMNS)
-    rows = [["scheduler", "load", "KV", "arrivals", "cells", "within", *ANSWERERS]]
+    head = ["scheduler", "load", "KV", "arrivals", "cells", "within", *ANSWERERS]
+    rows = []
     for group in groups:
         medians = [
             " / ".join(_size(group.medians[name].get(metric)) for metric in _COLUMNS) for name in ANSWERERS
@@ -105,34 +152,48 @@ def _groups(groups: Sequence[Group]) -> str:
             [group.scheduler, group.band, group.memory, group.arrivals, str(group.n_cells),
              str(group.verdicts.get("within", 0)), *medians]
         )  # fmt: skip
-    return f"Medians of absolute errors in per cent: {metrics}\n{_aligned(rows, 4)}"
+    title = f"Medians of absolute errors in per cent: {metrics}"
+    return TextTable(title=title, head=head, rows=rows, n_left=4)
 
 
 def _size(error: float | None) -> str:
     return "-" if error is None else f"{100 * error:.1f}" if error < 10 else ">1000"
 
 
-def _refusals(scores: Sequence[Score]) -> str:
-    lines = [
+def refusals(scores: Sequence[Score]) -> list[str]:
+    """Why cells have no answer of the numeric tier, a line each.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+    """
+    return [
         f"cell {one.cell.number} ({one.cell.scheduler}): {_cut(one.refused.get('numeric', one.kind))}"
         for one in scores
         if one.verdict("numeric") in ("refused", "not simulated")
     ]
-    return "\n".join(["Refused by the numeric tier", *lines]) if lines else ""
 
 
 def _cut(reason: str) -> str:
     return reason if len(reason) <= _MOST_REASON else reason[: _MOST_REASON - 3] + "..."
 
 
-def _targets(targets: Sequence[Target]) -> str:
-    rows = [["target", "errors", "undecided", "median", "may be", "95th", "may be", "verdict"]]
+def target_table(targets: Sequence[Target]) -> TextTable:
+    """What errors may be, and what they are.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+    """
+    head = ["target", "errors", "undecided", "median", "may be", "95th", "may be", "verdict"]
+    rows = []
     for one in targets:
         rows.append(
             [one.name, str(one.n), str(one.n_undecided), _bounded(one.median), _bounded(one.median_bound),
              _bounded(one.most), _bounded(one.most_bound), one.verdict]
         )  # fmt: skip
-    return "Targets, per cent; an undecided error is not within the 95th percentile\n" + _aligned(rows, 1)
+    title = "Targets, per cent; an undecided error is not within the 95th percentile"
+    return TextTable(title=title, head=head, rows=rows, n_left=1)
 
 
 def _bounded(value: float | None) -> str:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, field, fields, make_dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from qtheory.basics.errors import ConfigError
+
+from ._page import PageOutput, output_flags, page_writer
 from .emit import Answer, emit
-from .options import RunOutput
+from .files import spare_inputs
 from .progress import Progress
-from .values import choice, reader, word_list
+from .values import choice, file_name, reader, word_list
 
 if TYPE_CHECKING:
-    from validation.agreement import Cell, Effort, Score
+    from qtheory.report import Page
+    from validation.agreement import Cell, Effort, Score, Stored
 
 __all__ = ["agreement"]
 
@@ -22,7 +27,7 @@ CLAIM_FAILED = 1
 
 _GRID = Parameter(
     name="--grid",
-    help="quick (20 small cells), full (300 cells, hours) or fresh (30 new ones)",
+    help="quick (20 small cells), full (300 cells, hours) or fresh (30 new ones) [quick]",
     converter=choice("quick", "full", "fresh"),
     n_tokens=1,
     metavar="NAME",
@@ -50,29 +55,28 @@ _MOST = Parameter(
 )
 
 
-def _without_records() -> Any:
-    """The flags of a command that simulates, but for that of records of requests, which cells do not have."""
-    hints = get_type_hints(RunOutput, include_extras=True)
-    hints["records_out"] = Annotated[str | None, Parameter(parse=False)]
-    made = [(item.name, hints[item.name], field(default=item.default)) for item in fields(RunOutput)]
-    flags = make_dataclass("CellOutput", made, bases=(RunOutput,), frozen=True, kw_only=True)
-    flags.__module__ = __name__
-    return Parameter(name="*")(flags)
-
+_FROM = Parameter(
+    name="--from",
+    help="show a comparison that --format json wrote, and simulate nothing",
+    converter=file_name,
+    n_tokens=1,
+    metavar="FILE",
+)
 
 if TYPE_CHECKING:
-    CellOutput = RunOutput
+    CellOutput = PageOutput
 else:
-    CellOutput = _without_records()
+    CellOutput = output_flags("CellOutput", without=["records_out"])
 _TO_TERMINAL = CellOutput()
 
 
 def agreement(
     *,
-    grid: Annotated[str, _GRID] = "quick",
+    grid: Annotated[str | None, _GRID] = None,
     seed: Annotated[int | None, _SEED] = None,
     only: Annotated[str | None, _ONLY] = None,
     max_requests: Annotated[int | None, _MOST] = None,
+    stored: Annotated[str | None, _FROM] = None,
     output: CellOutput = _TO_TERMINAL,
 ) -> int:
     """Theory against simulator: both tiers and two baselines, cell by cell, then medians and targets.
@@ -81,17 +85,53 @@ def agreement(
     a target is missed. Finished cells are kept beside the file of --out, and --resume goes on from them.
     """
     output.check()
-    from validation.agreement import agreement_text, cells_of, chosen, effort_of, targets_of
+    if stored is not None:
+        _check_alone(output, {"--grid": grid, "--seed": seed, "--max-requests": max_requests})
+        found = _read(stored, only, output)
+    else:
+        found = _made(grid or "quick", seed, only, max_requests, output)
+    from validation.agreement import targets_of
 
-    cells = cells_of(grid, seed=seed)
+    _show(found, stored, output)
+    return CLAIM_FAILED if any(one.verdict == "missed" for one in targets_of(found.scores)) else 0
+
+
+def _check_alone(output: PageOutput, given: Mapping[str, Any]) -> None:
+    """Raise if a flag of a simulation stands beside ``--from``."""
+    flags = dict(given) | {"--resume": output.resume or None, "--jobs": output.jobs}
+    flag = next((flag for flag, value in flags.items() if value is not None), None)
+    if flag is not None:
+        raise ConfigError(f"{flag}: says what to simulate, and --from simulates nothing; leave one out")
+
+
+def _read(path: str, only: str | None, output: PageOutput) -> Stored:
+    """The cells of a file, or those with all the levels of ``--only``."""
+    from dataclasses import replace
+
+    from validation.agreement import chosen, read_agreement
+
+    spare_inputs(output.targets(), [path])
+    found = read_agreement(path)
+    if only is None:
+        return found
+    cells = chosen([one.cell for one in found.scores], word_list("--only", only))
+    kept = [one for one in found.scores if one.cell in cells]
+    return replace(found, scores=kept, provenance=found.provenance | {"only": only})
+
+
+def _made(grid: str, seed: int | None, only: str | None, most: int | None, output: PageOutput) -> Stored:
+    """The cells of a design, simulated."""
+    from qtheory.system.provenance import version
+    from validation.agreement import Stored, cells_of, chosen, effort_of
+
+    cells, effort = cells_of(grid, seed=seed), effort_of(grid, max_requests=most)
     if only is not None:
         cells = chosen(cells, word_list("--only", only))
-    scores = _scored(cells, effort_of(grid, max_requests=max_requests), output)
-    _show(scores, agreement_text(scores), f"{grid}, {len(cells)} cells", output)
-    return CLAIM_FAILED if any(one.verdict == "missed" for one in targets_of(scores)) else 0
+    design = {"grid": grid, "cells_seed": seed, "only": only, "effort": asdict(effort)}
+    return Stored(scores=_scored(cells, effort, output), provenance={"version": version(), **design})
 
 
-def _scored(cells: list[Cell], effort: Effort, output: RunOutput) -> list[Score]:
+def _scored(cells: list[Cell], effort: Effort, output: PageOutput) -> list[Score]:
     from qtheory.basics import checks
     from validation.agreement import KeptCells, agree
     from validation.answer import Workers, kept_in
@@ -106,23 +146,32 @@ def _scored(cells: list[Cell], effort: Effort, output: RunOutput) -> list[Score]
         return agree(cells, effort, executor=executor, progress=progress, kept=kept)
 
 
-def _show(scores: list[Score], text: str, title: str, output: RunOutput) -> None:
+def _show(found: Stored, source: str | None, output: PageOutput) -> None:
     from qtheory.report import save_figure
-    from qtheory.system.provenance import version
-    from validation.agreement import draw_agreement, groups_of, summary_of, targets_of
+    from validation.agreement import agreement_text, groups_of, summary_of, targets_of
 
+    scores = found.scores
     more: dict[str, Any] = {
         "groups": [asdict(group) for group in groups_of(scores)],
         "targets": [asdict(target) | {"verdict": target.verdict} for target in targets_of(scores)],
         "summary": summary_of(scores),
     }
-    files = {}
-    if output.plot is not None:
-        heading = f"Predicted and simulated: {title}; band: allowed up to a load of 0.8"
-        files["--plot"] = lambda path: save_figure(draw_agreement(scores, title=heading), path)
     rows = [_flat(one) if output.format == "csv" else _full(one) for one in scores]
-    emit(Answer(rows=rows, text=text, provenance={"version": version()}, more=more), output, files)
-    output.drop_partial()
+    answer = Answer(rows=rows, text=agreement_text(scores), provenance=found.provenance, more=more)
+
+    def draw(path: Path) -> None:
+        from ._agreement_page import picture
+
+        save_figure(picture(found), path)
+
+    def page() -> Page:
+        from ._agreement_page import agreement_page
+
+        return agreement_page(found, source)
+
+    emit(answer, output, {"--plot": draw, "--report": page_writer(page)})
+    if source is None:
+        output.drop_partial()
 
 
 def _full(one: Score) -> dict[str, Any]:

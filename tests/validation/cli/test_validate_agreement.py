@@ -30,7 +30,14 @@ def test_json_and_csv_hold_the_numbers_and_a_picture_is_drawn(tmp_path: Path) ->
     assert cell["cell"]["number"] == 61
     assert cell["verdicts"] == {"numeric": "undecided", "closed": cell["verdicts"]["closed"]}
     assert {"groups", "targets", "summary"} <= set(found)
+    assert found["provenance"]["grid"] == "quick"
+    assert found["provenance"]["effort"]["most_requests"] == 2000
     assert picture.stat().st_size > 10_000
+    again, page = tmp_path / "again.json", tmp_path / "a.html"
+    shown = ["validate", "agreement", "--from", str(out), "--format", "json", "--out", str(again)]
+    assert main([*shown, "--report", str(page), "-q"]) == 1
+    assert again.read_bytes() == out.read_bytes()
+    assert "Of 1 judged cells 0 within, 0 outside, 1 undecided." in page.read_text()
     main([*COMMAND, "--format", "csv", "--out", str(table), "-q"])
     (row,) = csv.DictReader(table.open())
     simulated, predicted = (float(row[f"mean_tpot_s_{name}"]) for name in ("simulated", "numeric"))
