@@ -16,10 +16,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_banded
 
 from qtheory.basics.errors import ConvergenceError
 
+from ._levels import law_on_levels
 from ._mesh import Mesh
 
 __all__ = ["Backlog", "solve_backlog"]
@@ -74,8 +74,8 @@ class Backlog:
         return float((self.at_steps * self.mesh.seconds * column).sum()) / self._total_s
 
 
-def _bands(mesh: Mesh, j: int) -> list[tuple[int, Floats]]:
-    """Transitions (n_w, n_w) out of level ``j`` by the number of levels that y moves."""
+def _moves(mesh: Mesh, j: int) -> Floats:
+    """Transitions (n_up + 2, n_w, n_w) out of level ``j``: y moves by -1, 0, ..., n_up levels."""
     demand = mesh.engine.demand
     rows, gained = mesh.arrivals(mesh.seconds[:, j], mesh.left[:, j])
     rows[0], gained[0] = mesh.first_of_busy(rows[0], gained[0], float(mesh.idle[0, j]))
@@ -94,10 +94,11 @@ def _bands(mesh: Mesh, j: int) -> list[tuple[int, Floats]]:
         q = np.where(whole == 0, np.maximum(rest, 0.0), q)
     down, up = rows * (q - rest) / 2, rows * (q + rest) / 2
     stay = rows - down - up
-    return [
-        (k, down * (whole == k + 1) + stay * (whole == k) + up * (whole == k - 1))
-        for k in range(-1, mesh.n_up + 1)
-    ]
+    moves = np.zeros((mesh.n_up + 2, rows.size))
+    place = whole.astype(np.intp).ravel() * rows.size + np.arange(rows.size)
+    for more, part in enumerate((down, stay, up)):
+        moves.ravel()[place + more * rows.size] = part.ravel()
+    return moves.reshape(-1, *rows.shape)
 
 
 def _within(move: Floats, rows: Floats, most: float) -> Floats:
@@ -155,26 +156,10 @@ def _higher(found: Backlog) -> float:
 
 
 def _solved(mesh: Mesh) -> tuple[Backlog, float]:
-    """Stationary law by one banded solution with pivoting, and the mass that came out below zero."""
-    n_w, n_y = mesh.n_w, mesh.n_y
-    n, below, above = n_w * n_y, (mesh.n_up + 1) * n_w - 1, 2 * n_w - 1
-    matrix = np.zeros((below + above + 1, n))
-    source, target = np.arange(n_w)[:, None], np.arange(n_w)[None, :]
-    for j in range(n_y):
-        column = np.broadcast_to(j * n_w + source, (n_w, n_w))
-        for k, band in _bands(mesh, j):
-            level = min(max(j + k, 0), n_y - 1)
-            if k == 0:
-                band = band - np.eye(n_w)
-            matrix[above + level * n_w + target - column, column] += band
-    reference = min(round(mesh.n_mean / mesh.level), n_y - 1) * n_w
-    columns = np.arange(max(0, reference - below), min(n, reference + above + 1))
-    matrix[above + reference - columns, columns] = 0.0
-    matrix[above, reference] = 1.0
-    right = np.zeros(n)
-    right[reference] = 1.0
-    found = solve_banded((below, above), matrix, right, overwrite_ab=True, check_finite=False)
-    law = found.reshape(n_y, n_w).T
-    negative = -law[law < 0].sum() / abs(law.sum())
+    """Stationary law, and the mass that came out below zero."""
+    reference = min(round(mesh.n_mean / mesh.level), mesh.n_y - 1)
+    law = law_on_levels(lambda j: list(_moves(mesh, j)), mesh.n_y, reference).T
+    law = law / law.sum()
+    negative = -law[law < 0].sum()
     law = law.clip(0.0)
     return Backlog(mesh=mesh, at_steps=law / law.sum()), float(negative)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,16 +73,23 @@ class Inflow:
         """Transition rows (m, n) from ``start`` by the tokens that come; decode steps gained on each way."""
         n = self.laws.shape[1]
         low, share = between(self.times_s, times_s)
-        arrived = np.arange(n)[None, :] - start[:, None]
-        cell = np.maximum(arrived, 0)
         first, second = (1 - share)[:, None], share[:, None]
-        rows = first * self.laws[low[:, None], cell] + second * self.laws[low[:, None] + 1, cell]
-        steps = first * self.steps[low[:, None], cell] + second * self.steps[low[:, None] + 1, cell]
-        rows[arrived < 0] = steps[arrived < 0] = 0.0
+        rows, steps = (
+            first * windows[low, n - start] + second * windows[low + 1, n - start]
+            for windows in self._windows
+        )
         rows[:, -1] += 1 - rows.sum(axis=1)
         steps[:, -1] += times_s * self.steps_per_s - steps.sum(axis=1)
         gained = np.divide(steps, rows, out=np.zeros_like(rows), where=rows > 1e-15)
         return rows, gained
+
+    @cached_property
+    def _windows(self) -> tuple[Floats, Floats]:
+        """Laws and decode steps (k, n + 1, n), moved up by n, n - 1, ..., 0 cells."""
+        n = self.laws.shape[1]
+        padded = (np.pad(each, ((0, 0), (n, 0))) for each in (self.laws, self.steps))
+        laws, steps = (np.lib.stride_tricks.sliding_window_view(each, n, axis=1) for each in padded)
+        return laws, steps
 
     @property
     def steps_per_s(self) -> float:

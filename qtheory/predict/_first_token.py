@@ -7,26 +7,28 @@ step, as far as there is room. Slots that are taken hold it up until running req
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import next_fast_len
 
 from ._backlog import Backlog
 from ._cells import between
 from ._cells import spread as spread_on
+from ._clearing import FINE, clearing_s
 from ._followers import followed, tokens_behind, with_mates
 from ._gridlaw import GridLaw, law_of_atoms
 from ._mesh import Mesh
 
-__all__ = ["FINE", "FirstToken", "clearing_s", "first_token", "with_followers"]
+__all__ = ["FirstToken", "first_token", "first_tokens", "with_followers"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 _SHARES = (1 / 6, 3 / 6, 5 / 6)  # of the step that are over when a request arrives
 _NODES = 9  # numbers running
-FINE = 6  # parts of a cell
 _MOST_STRETCH = 4.0
 
 
@@ -40,7 +42,9 @@ class FirstToken:
     weights: Floats  # (k,)
     joined: Floats  # (k,) requests that join the running ones together with the own one or just before
     served: float  # share of the arrivals
-    behind: Floats  # (k, n_w) laws of the tokens that wait when the own prompt has ended
+    behind: (
+        Floats  # (k, n_w) laws of the tokens that wait when the own prompt has ended; none if not asked for
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,22 +56,31 @@ class _Found:
     ahead: Floats
 
 
-def first_token(backlog: Backlog, *, stretch: float = 1.0) -> FirstToken:
-    """TTFT of the chain; of requests that wait ``stretch`` times the tokens that are ahead in order of
-    arrival."""
-    mesh = backlog.mesh
-    found = _found(backlog)
-    if stretch != 1.0:
-        found = replace(found, ahead=_stretched(found.ahead, stretch))
+def first_token(backlog: Backlog) -> FirstToken:
+    """TTFT of the chain, in order of arrival."""
+    return _law(backlog.mesh, _found(backlog))
+
+
+def first_tokens(backlog: Backlog, stretches: Sequence[float]) -> list[FirstToken]:
+    """TTFT of requests that wait for so many times the tokens that are ahead in order of arrival."""
+    mesh, found = backlog.mesh, _found(backlog)
+    longer = [replace(found, ahead=_stretched(found.ahead, stretch)) for stretch in stretches]
+    n = (mesh.n_w + max(each.ahead.shape[2] for each in longer)) * FINE
+    cleared = clearing_s(mesh, found.nodes, mesh.cell / FINE, n)
+    return [_law(mesh, each, cleared) for each in longer]
+
+
+def _law(mesh: Mesh, found: _Found, cleared: Floats | None = None) -> FirstToken:
+    """TTFT by what arrivals find; with what is left behind unless seconds until cells are done are given."""
     fine = mesh.cell / FINE
     n = (mesh.n_w + found.ahead.shape[2]) * FINE
     totals = _with_own(mesh, found, fine, n)
-    cleared = clearing_s(mesh, found.nodes, fine, n)
-    parts = [_at(mesh, found, totals[k], cleared[:, k], k) for k in range(len(found.nodes))]
+    done = clearing_s(mesh, found.nodes, fine, n) if cleared is None else cleared[:n]
+    parts = [_at(mesh, found, totals[k], done[:, k], k) for k in range(len(found.nodes))]
     weights = np.array([weight.sum() for _, weight, _ in parts])
     laws = tuple(law_of_atoms(t, w) if w.sum() > 1e-9 else None for t, w, _ in parts)
     whole = law_of_atoms(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
-    behind = np.array([with_mates(mesh, law) for _, _, law in parts])
+    behind = [with_mates(mesh, law()) if cleared is None else np.zeros(0) for _, _, law in parts]
     kept = [k for k, law in enumerate(laws) if law is not None]
     return FirstToken(
         law=whole,
@@ -76,7 +89,7 @@ def first_token(backlog: Backlog, *, stretch: float = 1.0) -> FirstToken:
         weights=weights[kept] / weights[kept].sum(),
         joined=_joined(mesh, found)[kept],
         served=float(min(weights.sum(), 1.0)),
-        behind=behind[kept],
+        behind=np.array(behind)[kept],
     )
 
 
@@ -160,7 +173,7 @@ def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
     """Laws (nodes, rests, n) of the tokens ahead and the own prompt, in fine cells, of those that stay."""
     limits = np.full(found.ahead.shape[2], mesh.longest[-1])
     limits[: mesh.n_w] = mesh.longest
-    whole = np.zeros((*found.ahead.shape[:2], n))
+    whole, length = np.zeros((*found.ahead.shape[:2], n)), next_fast_len(2 * n, real=True)
     for limit in np.unique(limits):
         own = _own(mesh, float(limit), fine, n)
         inner = np.where(limits == limit, found.ahead, 0.0)
@@ -170,8 +183,8 @@ def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
         for part in range(1 - FINE, FINE):  # each cell as a triangle; nothing ahead stays nothing
             places = np.arange(1, inner.shape[2]) * FINE + part
             spread[:, :, places] += inner[:, :, 1:] * (FINE - abs(part)) / FINE**2
-        product = np.fft.rfft(spread, 2 * n, axis=2) * np.fft.rfft(own, 2 * n)
-        law = np.fft.irfft(product, 2 * n, axis=2).clip(0.0)
+        product = np.fft.rfft(spread, length, axis=2) * np.fft.rfft(own, length)
+        law = np.fft.irfft(product, length, axis=2).clip(0.0)
         law[:, :, n - 1] += law[:, :, n:].sum(axis=2)
         whole += law[:, :, :n]
     return whole
@@ -194,45 +207,10 @@ def _own(mesh: Mesh, longest: float, fine: float, n: int) -> Floats:
     return np.asarray(found[:n])
 
 
-def clearing_s(mesh: Mesh, nodes: Floats, fine: float, n: int) -> Floats:
-    """Seconds (n, nodes) from the start of a step until so many fine cells are done, as a fluid."""
-    slots, table = mesh.engine.slots, mesh.table
-    shut = slots - mesh.joining  # more than this, and there is no place
-    x = np.unique(np.concatenate([np.linspace(0.0, max(shut, 1.0), 24), [shut], nodes]).clip(0.0))
-    running = np.minimum(x, slots)
-    open_ = x <= shut + 1e-9
-    most = np.minimum(mesh.admitted(x) * FINE, mesh.full_cells * FINE)
-    decoded = running / mesh.remaining if mesh.rule.mixed else np.zeros_like(x)
-    share = mesh.engine.demand.mean_decode / mesh.remaining * fine / mesh.engine.demand.mean_prompt
-    freed = np.maximum(running / mesh.remaining, 1e-9)  # by a step of decodes
-    steps = np.where(open_, 0.0, np.ceil(np.maximum(x - shut, 0.0) / freed - 1e-9))
-    until = steps * table.decode_s(running)
-    last_open = float(x[open_][-1]) if open_.any() else float(x[0])
-    after, nearer = between(x, np.clip(x - steps * freed, x[0], last_open))
-    done = np.zeros((n, len(x)))
-    block = int(max(1, min(most[open_].min(initial=mesh.full_cells * FINE), n)))
-    full_fine = mesh.full_cells * FINE
-    for start in range(1, n, block):
-        v = np.arange(start, min(start + block, n))[:, None]
-        taken = np.minimum(v, most[None, :])
-        cells = taken / FINE
-        step = table.prompt_s(np.broadcast_to(running, taken.shape), np.maximum(cells, 1 / FINE))
-        if mesh.rule.mixed:
-            full = table.full_s(running, mesh.full_cells * mesh.cell)
-            step = np.where(taken == full_fine, full[None, :], step)
-        low, part = between(x, np.maximum(x[None, :] + share * taken - decoded[None, :], 0.0))
-        rest = v - taken
-        later = (1 - part) * done[rest, low] + part * done[rest, low + 1]
-        value = step + np.where(rest > 0, later, 0.0)
-        then = (1 - nearer) * value[:, after] + nearer * value[:, after + 1]
-        value = np.where(open_[None, :], value, until[None, :] + then)
-        done[v[:, 0]] = value
-    low, part = between(x, nodes)
-    return np.asarray((1 - part) * done[:, low] + part * done[:, low + 1])
-
-
-def _at(mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int) -> tuple[Floats, Floats, Floats]:
-    """Atoms of TTFT and the law of what waits at its end, for the k-th number running."""
+def _at(
+    mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int
+) -> tuple[Floats, Floats, Callable[[], Floats]]:
+    """Atoms of TTFT, and what computes the law of what waits at its end, for the k-th number running."""
     running = min(float(found.nodes[k]), mesh.engine.slots)
     n, full = len(cleared), mesh.full_cells * FINE
     cells = np.arange(n)
@@ -242,9 +220,8 @@ def _at(mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int) -> tu
     rest = found.rests_s[:, None]
     times = rest + cleared[None, :]
     if not mesh.rule.mixed:
-        own = lengths[np.minimum(last, full)]
-        behind = tokens_behind(mesh, np.broadcast_to(own, total.shape), np.zeros(total.shape), total)
-        return times.ravel(), total.ravel(), behind
+        own = np.broadcast_to(lengths[np.minimum(last, full)], total.shape)
+        return times.ravel(), total.ravel(), lambda: tokens_behind(mesh, own, np.zeros(total.shape), total)
     before = np.maximum(times - lengths[last][None, :], 1e-9)
     room = full - last
     none, extra = _comers(mesh, before, room)
@@ -253,9 +230,13 @@ def _at(mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int) -> tu
     longer = lengths[low] + (grown - low) * (lengths[low + 1] - lengths[low])
     late = times + np.maximum(longer - lengths[last][None, :], 0.0)
     lone, met = total * none, total * (1 - none)
-    behind = tokens_behind(mesh, np.broadcast_to(lengths[last], total.shape), np.zeros(total.shape), lone)
-    behind = behind + tokens_behind(mesh, late, extra / FINE, met, somebody=True)
     atoms = np.concatenate([times.ravel(), late.ravel()])
+
+    def behind() -> Floats:
+        own = np.broadcast_to(lengths[last], total.shape)
+        alone = tokens_behind(mesh, own, np.zeros(total.shape), lone)
+        return alone + tokens_behind(mesh, late, extra / FINE, met, somebody=True)
+
     return atoms, np.concatenate([lone.ravel(), met.ravel()]), behind
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._closed import formulas_of
-from ._first_token import first_token, with_followers
+from ._first_token import first_token, first_tokens, with_followers
 from ._numeric import Steady, by_little, columns_of
 from ._per_token import DecodeAtoms, decode_atoms
 from ._setting import Setting
@@ -40,9 +40,9 @@ def numeric(setting: Setting) -> dict[str, Any]:
     demand = setting.engine.demand
     if demand.lasting > demand.burstiness:
         decode = decode_atoms(backlog, with_followers(backlog.mesh, base))
-    points = []
-    for low, high, ratio, share in _classes(setting):
-        first = first_token(backlog, stretch=ratio)
+    points, classes = [], _classes(setting)
+    firsts = first_tokens(backlog, [ratio for _, _, ratio, _ in classes])
+    for first, (low, high, _, share) in zip(firsts, classes, strict=True):
         part = _part(decode, low, high, share)
         points.append((share, Steady(backlog=backlog, first=first, decode=part, by_little=factor)))
     return columns_of(points, setting.slo)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConvergenceError
 
+from ._clearing import FINE, clearing_s
 from ._closed import formulas_of
-from ._first_token import FINE, clearing_s
 from ._mesh import Mesh, StepsAt
 from ._numeric import columns_of, steady_of
 from ._setting import Setting

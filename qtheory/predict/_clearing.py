@@ -1,0 +1,53 @@
+"""How long prompt tokens take that wait: a fluid in steps, with slots that may have to get free first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._cells import between
+from ._mesh import Mesh
+
+__all__ = ["FINE", "clearing_s"]
+
+Floats = NDArray[np.float64]
+
+FINE = 6
+"""Parts of a cell."""
+
+
+def clearing_s(mesh: Mesh, nodes: Floats, fine: float, n: int) -> Floats:
+    """Seconds (n, nodes) from the start of a step until so many fine cells are done, as a fluid."""
+    slots, table = mesh.engine.slots, mesh.table
+    shut = slots - mesh.joining  # more than this, and there is no place
+    x = np.unique(np.concatenate([np.linspace(0.0, max(shut, 1.0), 24), [shut], nodes]).clip(0.0))
+    running = np.minimum(x, slots)
+    open_ = x <= shut + 1e-9
+    most = np.minimum(mesh.admitted(x) * FINE, mesh.full_cells * FINE)
+    decoded = running / mesh.remaining if mesh.rule.mixed else np.zeros_like(x)
+    share = mesh.engine.demand.mean_decode / mesh.remaining * fine / mesh.engine.demand.mean_prompt
+    freed = np.maximum(running / mesh.remaining, 1e-9)  # by a step of decodes
+    steps = np.where(open_, 0.0, np.ceil(np.maximum(x - shut, 0.0) / freed - 1e-9))
+    until = steps * table.decode_s(running)
+    last_open = float(x[open_][-1]) if open_.any() else float(x[0])
+    after, nearer = between(x, np.clip(x - steps * freed, x[0], last_open))
+    done = np.zeros((n, len(x)))
+    block = int(max(1, min(most[open_].min(initial=mesh.full_cells * FINE), n)))
+    full_fine = mesh.full_cells * FINE
+    for start in range(1, n, block):
+        v = np.arange(start, min(start + block, n))[:, None]
+        taken = np.minimum(v, most[None, :])
+        cells = taken / FINE
+        step = table.prompt_s(np.broadcast_to(running, taken.shape), np.maximum(cells, 1 / FINE))
+        if mesh.rule.mixed:
+            full = table.full_s(running, mesh.full_cells * mesh.cell)
+            step = np.where(taken == full_fine, full[None, :], step)
+        low, part = between(x, np.maximum(x[None, :] + share * taken - decoded[None, :], 0.0))
+        rest = v - taken
+        later = (1 - part) * done[rest, low] + part * done[rest, low + 1]
+        value = step + np.where(rest > 0, later, 0.0)
+        then = (1 - nearer) * value[:, after] + nearer * value[:, after + 1]
+        value = np.where(open_[None, :], value, until[None, :] + then)
+        done[v[:, 0]] = value
+    low, part = between(x, nodes)
+    return np.asarray((1 - part) * done[:, low] + part * done[:, low + 1])
