@@ -20,6 +20,7 @@ __all__ = [
     "check_figure_path",
     "fitted",
     "house_style",
+    "log_ticks",
     "looks",
     "new_figure",
     "save_figure",
@@ -30,6 +31,7 @@ SUFFIXES = (".png", ".svg", ".pdf")
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _PLACES = ("fcfs", "chunked", "slo", "sjf", "priority", "orca", "static")  # a look each, in every figure
+_FEW_LABELS = 100.0  # ends of a logarithmic axis so far apart: a label a power of ten
 _TITLE_LETTERS = 66  # of a line that fits the usual width
 _STYLE: Any = {
     "font.size": 10.0,
@@ -104,6 +106,33 @@ def fitted(title: str) -> str:
     2
     """
     return "\n".join(fill(line, _TITLE_LETTERS) for line in title.splitlines())
+
+
+def log_ticks(axis: Any, low: float, high: float) -> None:
+    """Labels of a logarithmic axis as plain numbers, as many as do not run into each other.
+
+    Parameters
+    ----------
+    axis : Axis
+        Such as ``axes.xaxis``; its scale is logarithmic already.
+    low, high : float
+        Its ends, > 0.
+
+    Examples
+    --------
+    >>> axes = new_figure(4.0).add_subplot()
+    >>> axes.set(xscale="log", xlim=(0.05, 0.9))  # doctest: +ELLIPSIS
+    [...]
+    >>> log_ticks(axes.xaxis, 0.05, 0.9)
+    >>> [f"{place:g}" for place in axes.get_xticks() if 0.05 <= place <= 0.9]
+    ['0.05', '0.1', '0.2', '0.5']
+    """
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    steps = (1.0,) if high > _FEW_LABELS * low else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=steps))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.units import label
-from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, looks, new_figure
+from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, log_ticks, looks, new_figure
 
 from .score import TOLERANCES, Score
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["draw_agreement"]
 
 _HEIGHT_IN = 8.0
-_FEW_LABELS = 100.0  # from here on an axis has a label a power of ten only
 
 
 def draw_agreement(scores: Sequence[Score], *, title: str = "", tier: str = "numeric") -> Figure:
@@ -63,18 +62,6 @@ def _marks(places: dict[str, int]) -> list[Line2D]:
     ]
 
 
-def _scale(axes: Axes, low: float, high: float) -> None:
-    """Logarithmic axes with labels that do not run into each other."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    steps = (1.0,) if high > _FEW_LABELS * low else (1.0, 2.0, 5.0)
-    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(subs=steps))
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axis.set_minor_formatter(NullFormatter())
-
-
 def _panel(axes: Axes, metric: str, scores: Sequence[Score], tier: str, places: dict[str, int]) -> None:
     values = []
     for one in scores:
@@ -100,7 +87,8 @@ def _panel(axes: Axes, metric: str, scores: Sequence[Score], tier: str, places: 
         ends, [e * (1 - allowed) for e in ends], [e * (1 + allowed) for e in ends], color="#dddddd"
     )
     axes.plot(ends, ends, color="#777777", linewidth=1)
-    _scale(axes, low, high)
-    axes.set_title(label(metric))
+    axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, title=label(metric))
+    for axis in (axes.xaxis, axes.yaxis):
+        log_ticks(axis, low, high)
     axes.set_xlabel("simulated")
     axes.set_ylabel("predicted")

@@ -66,7 +66,7 @@ _FROM = Parameter(
 if TYPE_CHECKING:
     CellOutput = PageOutput
 else:
-    CellOutput = output_flags("CellOutput", without=["records_out"])
+    CellOutput = output_flags(PageOutput, without=["records_out"])
 _TO_TERMINAL = CellOutput()
 
 

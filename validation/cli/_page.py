@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PageOutput", "Paged", "file_marks", "output_flags", "page_writer"]
 
-REPORT = Parameter(
+_REPORT = Parameter(
     name="--report",
     help="write one page with the answer, its picture and where it is from to this file: .html",
     group=Group("Output", sort_key=2),
@@ -38,7 +38,7 @@ _READ_BYTES = 1 << 20
 class Paged(Output):
     """What the page adds to the flags of any output; comes before them in a list of bases."""
 
-    report: Annotated[str | None, REPORT] = None
+    report: Annotated[str | None, _REPORT] = None
 
     def targets(self) -> dict[str, Path]:
         """The files that will be written, by the flag that asked for each."""
@@ -55,26 +55,25 @@ class Paged(Output):
         super().check()
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class PageOutput(Paged, RunOutput):
     """Where an answer goes that is simulated, has a figure, and a page."""
 
 
-def output_flags(name: str, *, without: Iterable[str]) -> Any:
-    """The flags of `PageOutput` but for some, which keep their defaults.
+def output_flags(kind: type[Output], *, without: Iterable[str] = ()) -> Any:
+    """The flags of a kind of output but for some, which keep their defaults.
 
     Parameters
     ----------
-    name : str
-        Of the class.
+    kind : type
+        `PageOutput`, or another made of several.
     without : iterable of str
         Fields that have no flag.
     """
-    hints = get_type_hints(PageOutput, include_extras=True)
+    hints = get_type_hints(kind, include_extras=True)
     hints |= {hidden: Annotated[hints[hidden], Parameter(parse=False)] for hidden in without}
-    made = [(item.name, hints[item.name], field(default=item.default)) for item in fields(PageOutput)]
-    flags = make_dataclass(name, made, bases=(PageOutput,), frozen=True, kw_only=True)
+    made = [(item.name, hints[item.name], field(default=item.default)) for item in fields(kind)]
+    flags = make_dataclass(f"{kind.__name__}Flags", made, bases=(kind,), frozen=True, kw_only=True)
     flags.__module__ = __name__  # cyclopts takes a class of the module "types" for a built-in one
     return Parameter(name="*")(flags)
 

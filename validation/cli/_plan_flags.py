@@ -10,19 +10,22 @@ from cyclopts import Group, Parameter
 
 from qtheory.basics.errors import ConfigError
 
+from ._page import Paged, output_flags
+from ._queue_flags import QueueOutput
 from .answers import scheduler_list
-from .values import reader, word_list
+from .values import check_inside, file_name, reader, word_list
 
 if TYPE_CHECKING:
     from qtheory.planning.fleet_candidates import Choices
     from qtheory.planning.fleet_size import Need
     from qtheory.planning.prices import Price
 
-__all__ = ["LISTED", "NEEDED", "TIERS", "ListFlags", "NeedFlags"]
+__all__ = ["LISTED", "NEEDED", "TIERS", "ListFlags", "NeedFlags", "PlanOutput"]
 
 LISTED = ("hardware", "tp", "weights", "scheduler", "budget_tokens")
 """Fields of a scenario of which this command takes several values."""
 TIERS = ("closed", "numeric", "sim")
+_ANY = 1.0
 
 _TRY = Group("Candidates", sort_key=0)
 _MUST = Group("Demands", sort_key=0)
@@ -85,10 +88,19 @@ _SPARE = _flag(
 )
 _MISS = _flag(
     "--miss-prob",
-    "largest probability of missing the share because predictions err; 1 does not ask [1]",
+    "largest probability of missing the share because predictions err, as 0.05 [any]",
     _MUST,
     float,
     "SHARE",
+)
+_PLOT = Parameter(
+    name="--plot",
+    help="draw cost against latency to this file: .png, .svg or .pdf",
+    group=Group("Output", sort_key=2),
+    converter=file_name,
+    n_tokens=1,
+    negative=(),
+    metavar="FILE",
 )
 _WINDOW = _flag("--window-s", "windows of a day or a trace [an hour]", _MUST, float, "SECONDS")
 
@@ -169,6 +181,19 @@ def _budgets(given: Any) -> tuple[int | None, ...]:
     return (None,) if given is None else tuple(_wholes("--budget-tokens", given))
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlanFiles(Paged, QueueOutput):
+    """Where a plan goes, with its figure and its page."""
+
+    plot: Annotated[str | None, _PLOT] = None
+
+
+if TYPE_CHECKING:
+    PlanOutput = PlanFiles
+else:
+    PlanOutput = output_flags(PlanFiles)
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class NeedFlags:
@@ -177,8 +202,14 @@ class NeedFlags:
     goodput_frac: Annotated[float, _SHARE] = 0.9
     headroom_frac: Annotated[float, _HEADROOM] = 0.0
     spare: Annotated[int, _SPARE] = 0
-    miss_prob: Annotated[float, _MISS] = 1.0
+    miss_prob: Annotated[float | None, _MISS] = None
     window_s: Annotated[float | None, _WINDOW] = None
+
+    def check(self) -> None:
+        """Raise if a share is none."""
+        check_inside("--goodput-frac", self.goodput_frac, 0.9)
+        if self.miss_prob is not None:
+            check_inside("--miss-prob", self.miss_prob, 0.05)
 
     def need(self, rate_rps: float) -> Need:
         """The demand at a rate."""
@@ -189,7 +220,7 @@ class NeedFlags:
             goodput_frac=self.goodput_frac,
             headroom_frac=self.headroom_frac,
             spare=self.spare,
-            miss_prob=self.miss_prob,
+            miss_prob=_ANY if self.miss_prob is None else self.miss_prob,
         )
 
 

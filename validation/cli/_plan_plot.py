@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.units import label
-from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, new_figure
+from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, log_ticks, new_figure
 
 from ._plan_rows import Found
 
@@ -59,6 +59,7 @@ def draw_front(found: Found, *, title: str) -> Figure:
         ax.set_xlabel("cost ($ an hour)")
         ax.set_ylabel(label(found.latency))
         ax.set_yscale("log")
+        log_ticks(ax.yaxis, *ax.get_ylim())
         ax.set_title(fitted(title))
         ax.legend(frameon=False, fontsize=8)
     return figure

@@ -20,7 +20,7 @@ from .answers import scheduler_list
 from .emit import Answer, emit
 from .options import Given, scenario_flags
 from .progress import Progress
-from .values import choice, reader
+from .values import check_inside, choice, reader
 
 if TYPE_CHECKING:
     from qtheory.planning import Knee
@@ -86,7 +86,7 @@ _MOST = _number("--max-requests", int, "requests simulated for a scheduler at mo
 if TYPE_CHECKING:
     KneeOutput = PageOutput
 else:
-    KneeOutput = output_flags("KneeOutput", without=["records_out", "resume"])
+    KneeOutput = output_flags(PageOutput, without=["records_out", "resume"])
 
 
 @Parameter(name="*")
@@ -106,8 +106,7 @@ class KneeQuestion:
 
     def check(self) -> None:
         """Raise if a share is none, or two flags contradict each other."""
-        if not 0 < self.goodput_frac < 1:
-            raise ConfigError(f"--goodput-frac: {self.goodput_frac:g} must lie between 0 and 1, such as 0.9")
+        check_inside("--goodput-frac", self.goodput_frac, 0.9)
         if self.refine and self.tier == "sim":
             raise ConfigError(
                 "--refine: begins at a prediction; with --tier sim there is none, leave one out"
@@ -127,8 +126,8 @@ def knee(
     """The largest rate each scheduler takes with 90 % of all requests good, and how steeply it falls behind.
 
     Answered by theory where there is a model, in seconds; else by simulation, which says so. Without
-    ``--schedulers`` those of one replica that there is a model of, or the one of the scenario file. The figure of ``--plot``
-    shows goodput against the rate.
+    ``--schedulers`` those of one replica that there is a model of, or the one of the scenario file. The
+    figure of ``--plot`` shows goodput against the rate.
     """
     output.check()
     question.check()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -11,16 +12,18 @@ from cyclopts import Group, Parameter
 from qtheory.basics import checks
 from qtheory.report import save_figure
 
-from ._plan_flags import LISTED, NEEDED, TIERS, ListFlags, NeedFlags
-from ._queue_flags import QueueOutput
+from ._page import page_writer
+from ._plan_flags import LISTED, NEEDED, TIERS, ListFlags, NeedFlags, PlanOutput
 from .emit import Answer, emit
-from .options import OUTPUT, Given, Output, scenario_flags
+from .options import Given, scenario_flags
 from .progress import Progress
-from .values import choice, file_name, reader
+from .values import choice, reader
 
 if TYPE_CHECKING:
     from qtheory.planning.fleet_load import Load
     from qtheory.planning.fleet_plan import FleetPlan
+    from qtheory.planning.prices import Price
+    from qtheory.report import Page
     from qtheory.system.scenario import Scenario
 
     from ._plan_rows import Found
@@ -33,7 +36,7 @@ _NO_FLAGS, _LISTS = PlanFlags(), ListFlags()
 __all__ = ["plan"]
 
 NO_FLEET = 1
-_ANSWER, _FILES = Group("Answer", sort_key=0), Group("Output", sort_key=2)
+_ANSWER = Group("Answer", sort_key=0)
 _TIER = Parameter(
     name="--tier",
     help="closed (formulas), numeric (formulas, the cheapest fleets by a chain), sim (these and what has no "
@@ -60,15 +63,7 @@ _VERIFY = Parameter(
     negative=(),
     show_default=False,
 )
-_PLOT = Parameter(
-    name="--plot",
-    help="draw cost against latency to this file: .png, .svg or .pdf",
-    group=_FILES,
-    converter=file_name,
-    n_tokens=1,
-    negative=(),
-    metavar="FILE",
-)
+_TO_TERMINAL = PlanOutput()
 
 
 def plan(
@@ -79,8 +74,7 @@ def plan(
     latency: Annotated[str, _LATENCY] = "p90_e2e_s",
     verify: Annotated[bool, _VERIFY] = False,
     flags: Annotated[PlanFlags, Parameter(name="*")] = _NO_FLAGS,
-    plot: Annotated[str | None, _PLOT] = None,
-    output: Output = OUTPUT,
+    output: PlanOutput = _TO_TERMINAL,
 ) -> int:
     """The cheapest fleet of equal replicas that carries a load within its limits, and what it hangs on.
 
@@ -88,33 +82,32 @@ def plan(
     ``--model``. The load is a rate, a trace, or a day (``--arrivals day(..)`` or ``profile(FILE)``), which
     gets its replicas hour by hour. Exit code 1 if no fleet does.
     """
-    written = QueueOutput.of(output, plot)
-    written.check()
+    output.check()
+    demands.check()
     from qtheory.planning.fleet_candidates import candidates_of
     from qtheory.planning.fleet_curve import LATENCIES
     from qtheory.planning.fleet_load import load_of
     from qtheory.system.workload import workload_of
 
     checks.one_of("latency", latency, LATENCIES)
-    scenario, said = flags.load_for(written), flags.in_file()
+    scenario, said = flags.load_for(output), flags.in_file()
     choices, prices, unpriced = lists.choices(said)
     candidates = candidates_of(scenario, choices, prices)
     load = load_of(workload_of(scenario), window_s=demands.window_s)
     question = _Question(scenario, load, demands, tier, verify)
     found = question.answer(candidates, latency, quiet=output.quiet)
 
-    from ._plan_text import plan_text
-
-    told = Answer(
-        rows=_rows(found),
-        text=plan_text(found, prices, unpriced, str(scenario.model)),
-        provenance=question.provenance(prices),
-        more=_more(found),
-        lead={"model": scenario.model, "workload": load.workload.name, "rate_rps": load.peak_rps},
-    )
-    emit(told, written, {"--plot": lambda path: save_figure(_figure(found, scenario), path)})
+    _emit(question, found, _Listed(prices, unpriced), output)
     failed = found.verdict is not None and found.verdict.word == "fails"
     return NO_FLEET if found.plan.best is None or failed else 0
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """What was tried at which prices, and what was not for want of one."""
+
+    prices: Mapping[str, Price]
+    unpriced: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -184,6 +177,31 @@ class _Question:
         return asdict(made) | {"demands": demands, "prices": [asdict(price) for price in prices.values()]}
 
 
+def _emit(question: _Question, found: Found, listed: _Listed, output: PlanOutput) -> None:
+    from ._plan_text import plan_text
+
+    scenario, load = question.scenario, question.load
+    told = Answer(
+        rows=_rows(found),
+        text=plan_text(found, listed.prices, listed.unpriced, str(scenario.model)),
+        provenance=question.provenance(listed.prices),
+        more=_more(found),
+        lead={"model": scenario.model, "workload": load.workload.name, "rate_rps": load.peak_rps},
+    )
+
+    def draw(path: Path) -> None:
+        from ._plan_page import picture
+
+        save_figure(picture(found, str(scenario.model)), path)
+
+    def page() -> Page:
+        from ._plan_page import plan_page
+
+        return plan_page(found, listed.prices, listed.unpriced, scenario)
+
+    emit(told, output, {"--plot": draw, "--report": page_writer(page)})
+
+
 def _rows(found: Found) -> list[dict[str, Any]]:
     from ._plan_rows import option_rows
 
@@ -201,16 +219,3 @@ def _more(found: Found) -> dict[str, Any]:
         "hours": day_rows(found),
         "verified": None if found.verdict is None else asdict(found.verdict),
     }
-
-
-def _figure(found: Found, scenario: Scenario) -> Any:
-    from ._plan_plot import draw_front
-    from .heading import limits_text
-
-    good = limits_text(found.plan.load.workload.slo).replace("<=", "\u2264")
-    share = 100 * found.plan.need.goodput_frac
-    title = (
-        f"{scenario.model}, {found.plan.load.workload.name} at {found.plan.need.rate_rps:.4g} req/s\n"
-        f"{share:.4g} % of the requests: {good}"
-    )
-    return draw_front(found, title=title)

@@ -11,7 +11,7 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.files import shown_name
 
-__all__ = ["choice", "file_name", "number_list", "rate_grid", "reader", "word_list"]
+__all__ = ["check_inside", "choice", "file_name", "number_list", "rate_grid", "reader", "word_list"]
 
 _UNITS = {
     "_rps": "requests per second",
@@ -142,6 +142,34 @@ def choice(*allowed: str) -> Reader:
         return word
 
     return read
+
+
+def check_inside(flag: str, share: float, example: float) -> None:
+    """Refuse a share that asks for nothing, or for everything.
+
+    Parameters
+    ----------
+    flag : str
+        Name for error messages.
+    share : float
+        Must be in (0, 1).
+    example : float
+        One that is right.
+
+    Raises
+    ------
+    ConfigError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> check_inside("--goodput-frac", 90, 0.9)
+    Traceback (most recent call last):
+        ...
+    qtheory.basics.errors.ConfigError: --goodput-frac: 90 must lie between 0 and 1, such as 0.9
+    """
+    if not 0 < share < 1:
+        raise ConfigError(f"{flag}: {share:g} must lie between 0 and 1, such as {example:g}")
 
 
 def word_list(flag: str, text: str) -> list[str]:

@@ -15,11 +15,13 @@ SMALL = "plan --model llama-3.1-8b --hardware h100,l4 --tp 1 --rate 30 --tier cl
 def test_the_first_lines_say_the_fleet_its_cost_and_how_certain(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(SMALL.split()) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split("  ")[0] for line in lines[:8]] == [
+    first = lines[: lines.index("")]
+    assert [line.split("  ")[0] for line in first if not line.startswith(" ")] == [
         "fleet", "cost", "one replica", "load", "binds", "shows", "certain", "power",
     ]  # fmt: skip
     assert "2 x (1 x h100" in lines[0]
     assert "$5.98 an hour" in lines[1]
+    assert max(map(len, lines)) <= 110
 
 
 def test_a_price_decides(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,6 +68,10 @@ def test_without_any_fleet_the_code_is_one_and_the_reason_there(capsys: pytest.C
         ("plan --model llama-3.1-8b --weights fp9", "did you mean 'fp8'"),
         ("plan --model llama-3.1-8b --latency p90", "did you mean 'p90_e2e_s'"),
         ("plan --model llama-3.1-8b --plot a.gif", "cannot write a .gif picture"),
+        ("plan --model llama-3.1-8b --report a.png", "--report: a.png must end in .html"),
+        ("plan --model llama-3.1-8b --miss-prob 1", "--miss-prob: 1 must lie between 0 and 1, such as 0.05"),
+        ("plan --model llama-3.1-8b --miss-prob 5", "--miss-prob: 5 must lie between 0 and 1, such as 0.05"),
+        ("plan --model llama-3.1-8b --goodput-frac 0", "--goodput-frac: 0 must lie between 0 and 1"),
     ],
 )
 def test_bad_input_is_one_line(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
