@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 
 from qtheory.system.workload.request import Requests
 from sim._state import State
@@ -62,19 +61,6 @@ def reported(load: AnyLoad) -> Load:
     return Load(**{item.name: getattr(load, item.name) for item in fields(Load)})
 
 
-@dataclass(slots=True)
-class SeenWorker:
-    """A replica as it was seen last; ``look`` finds what its cache has of a prompt."""
-
-    index: int
-    look: Callable[[Asked], int]
-    load: AnyLoad = field(default_factory=Load)
-
-    def cached_tokens(self, asked: Asked) -> int:
-        """Tokens of the prompt that it would reuse."""
-        return self.look(asked)
-
-
 class _Asked:
     """The request that is asked for; its keys are found at the first look, as most routers never ask."""
 
@@ -100,6 +86,20 @@ class _Asked:
     def shared_keys(self) -> Sequence[int]:
         """The first of them, as far as others may have them."""
         return self._texts.shared_keys(self.position, self.block_tokens)
+
+
+@dataclass(slots=True)
+class SeenWorker:
+    """A replica as it was seen last; ``look`` finds what its cache, if it has one, has of a request."""
+
+    index: int
+    look: Callable[[int], int] | None
+    asked: _Asked
+    load: AnyLoad = field(default_factory=Load)
+
+    def cached_tokens(self, asked: Asked) -> int:
+        """Tokens of the prompt that it would reuse."""
+        return 0 if self.look is None else self.look(self.asked.position)
 
 
 class Texts:
@@ -183,22 +183,13 @@ class SharedTexts(Texts):
         )
 
 
-def _nothing(asked: Asked) -> int:
-    """What a replica without a prefix cache has of a prompt."""
-    return 0
-
-
 class Door:
     """A router in front of replicas; ``looks`` find what each has of a prompt, if it can have any."""
 
     def __init__(self, routing: Routing, texts: Texts, looks: Sequence[Callable[[int], int] | None]) -> None:
         self._routing, self._prompt_tokens = routing, texts.prompt_tokens
         self._asked = _Asked(texts, texts.block_tokens)
-        found = [_nothing if look is None else partial(self._look, look) for look in looks]
-        self._workers = [SeenWorker(index, look) for index, look in enumerate(found)]
-
-    def _look(self, look: Callable[[int], int], asked: Asked) -> int:
-        return look(self._asked.position)
+        self._workers = [SeenWorker(index, look, self._asked) for index, look in enumerate(looks)]
 
     def see(self, loads: Sequence[AnyLoad]) -> None:
         """The loads of all replicas, as reported, or as they are at any time."""

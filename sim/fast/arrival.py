@@ -50,6 +50,10 @@ class ArrivalLine:
         """The first; there must be one."""
         return (self.first or self.rest)[0][2]
 
+    def foremost(self) -> FastJob:
+        """The first by arrival; there must be one."""
+        return (self.first or self.rest)[0][2]
+
     def pop(self, *, is_admitted: bool = True) -> FastJob:
         """Take the first; it is let in, or turned away."""
         job = self.head()

@@ -99,6 +99,10 @@ class FairLine:
         heads = (queue[0] for queue in (self._first or self._rest).values())
         return min((self._counter(place[2].client), *place) for place in heads)[3]
 
+    def foremost(self) -> FastJob:
+        """The first by arrival; there must be one."""
+        return min(queue[0] for queue in (self._first or self._rest).values())[2]
+
     def pop(self, *, is_admitted: bool = True) -> FastJob:
         """Take the first; it is let in, or turned away."""
         job = self.head()

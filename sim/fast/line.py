@@ -43,6 +43,10 @@ class Line(Protocol):
         """The first; there must be one."""
         ...
 
+    def foremost(self) -> FastJob:
+        """The first by arrival if the order is made anew at every pass, else the first; there must be one."""
+        ...
+
     def pop(self, *, is_admitted: bool = True) -> FastJob:
         """Take the first; it is let in, or turned away."""
         ...
@@ -113,6 +117,8 @@ class PlainLine(_FixedLine):
         """The first; there must be one."""
         return self._jobs[0]
 
+    foremost = head
+
     def pop(self, *, is_admitted: bool = True) -> FastJob:
         """Take the first."""
         self.n -= 1
@@ -179,6 +185,10 @@ class KeyedLine(_FixedLine):
                 return job
             heappop(heap)
         return self._demoted[0][2]
+
+    def foremost(self) -> FastJob:
+        """The first; there must be one."""
+        return self.head()
 
     def pop(self, *, is_admitted: bool = True) -> FastJob:
         """Take the first."""

@@ -8,7 +8,7 @@ from sim.job import SAME_MOMENT_S
 
 from .fill import Filling
 from .halves import RUN, STEP, Halves
-from .look import first_waiting, steps_by
+from .look import steps_by
 from .post import Post
 from .state import State
 
@@ -44,6 +44,8 @@ class Live(Halves):
         Blocks that all waiting requests need.
     settled_s : float
         All passes that start before this moment are done.
+    grows_s : float
+        No step of the run under way ends before this moment.
     """
 
     def __init__(self, state: State, fill: Filling, post: Post, clock: Clock) -> None:
@@ -51,7 +53,12 @@ class Live(Halves):
         self.post, self.clock = post, clock
         self.total_blocks = state.replica.n_blocks
         self.wanted_blocks = self.n_requests = 0
-        self.settled_s = -math.inf
+        self.settled_s = self.grows_s = -math.inf
+
+    def _begin_run(self, n: int) -> None:
+        super()._begin_run(n)
+        if self.phase == RUN:
+            self.grows_s = self.state.now_s + self.run_under_way[2] - 2 * SAME_MOMENT_S
 
     @property
     def n_tokens(self) -> int:
@@ -70,19 +77,23 @@ class Live(Halves):
     @property
     def queued_tokens(self) -> int:
         """Tokens that are known and not computed."""
-        state = self.state
-        cohort, tail = state.cohort, state.tail
-        computed = cohort.context_tokens - cohort.size + sum(job.computed_tokens for job, _ in state.chunks)
-        if tail is not None and all(job is not tail for job, _ in state.chunks):
-            computed += tail.computed_tokens
-        computed += sum(job.computed_tokens for job in state.stalled)
-        return self.known_tokens - computed
+        state, cohort = self.state, self._cohort
+        tail, left = state.tail, self.known_tokens - cohort.context_tokens + cohort.size
+        for job, _ in state.chunks:
+            left -= job.computed_tokens
+            if job is tail:
+                tail = None
+        if tail is not None:
+            left -= tail.computed_tokens
+        for job in state.stalled:
+            left -= job.computed_tokens
+        return left
 
     @property
     def used_blocks(self) -> int:
         """Blocks in use."""
         used = self.total_blocks - self.state.free
-        if self.phase != RUN or self.clock.now_s + SAME_MOMENT_S - self.state.now_s < self.run_under_way[2]:
+        if self.clock.now_s < self.grows_s or self.phase != RUN:
             return used
         taken, cohort = self.done_steps()[1], self._cohort
         return used + cohort.blocks_in(taken) - cohort.blocks_needed()
@@ -106,7 +117,7 @@ class Live(Halves):
     @property
     def waiting_blocks(self) -> int:
         """Blocks that the first waiting request needs; 0 if none waits."""
-        state, post = self.state, self.post
-        if state.line.n:
-            return -(-first_waiting(state.line).known_tokens // state.block_tokens)
-        return -(-post.jobs[0][1].known_tokens // state.block_tokens) if post.jobs else 0
+        line, jobs = self.state.line, self.post.jobs
+        if line.n:
+            return -(-line.foremost().known_tokens // self._block_tokens)
+        return -(-jobs[0][1].known_tokens // self._block_tokens) if jobs else 0

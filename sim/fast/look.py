@@ -10,7 +10,7 @@ from .job import FastJob
 from .line import KeyedLine, Line
 from .slack_line import SlackLine
 
-__all__ = ["first_waiting", "in_order", "steps_by"]
+__all__ = ["in_order", "steps_by"]
 
 
 def steps_by(left_s: float, k: int, first_s: float, slope_s: float) -> int:
@@ -29,13 +29,6 @@ def steps_by(left_s: float, k: int, first_s: float, slope_s: float) -> int:
     while done < k and (done + 1) * first_s + slope_s * (done * (done + 1) // 2) <= left_s:
         done += 1
     return done
-
-
-def first_waiting(line: Line) -> FastJob:
-    """The first of `in_order`; there must be one."""
-    if isinstance(line, ArrivalLine):
-        return (line.first or line.rest)[0][2]
-    return in_order(line)[0] if isinstance(line, FairLine | SlackLine) else line.head()
 
 
 def in_order(line: Line) -> list[FastJob]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sim.job import JobView, moment
 
+from .arrival import place_of
 from .cache import Cache
 from .job import FastJob
 from .line import KeyedLine
@@ -33,6 +34,10 @@ class SlackLine(KeyedLine):
 
     def __init__(self, alone_s: Callable[[int], float]) -> None:
         super().__init__(_BySlack(alone_s))
+
+    def foremost(self) -> FastJob:
+        """The first by arrival; there must be one."""
+        return min(self.jobs(), key=lambda job: (job.is_demoted, *place_of(job)))
 
 
 class CachedSlackLine(PrefixLine):

@@ -86,19 +86,24 @@ class _Trees:
         self._sent: dict[int, PrefixIndex] = {}
 
     def choose(self, asked: Asked, workers: Sequence[Worker]) -> int:
-        sent, keys = self._sent, asked.keys if self._router.max_blocks else asked.shared_keys
-        for worker in workers:
-            if worker.index not in sent:
-                sent[worker.index] = PrefixIndex(max_blocks=self._router.max_blocks)
+        keys = asked.keys if self._router.max_blocks else asked.shared_keys
+        loads = [worker.load.n_requests for worker in workers]
+        if not keys:  # nobody has, or will have, anything of it
+            return loads.index(min(loads))
+        sent = [self._sent_to(worker.index) for worker in workers]
         place = self._router.decide(
-            loads=[worker.load.n_requests for worker in workers],
-            matched_tokens=[
-                sent[worker.index].matched(keys) * asked.block_tokens if keys else 0 for worker in workers
-            ],
+            loads=loads,
+            matched_tokens=[index.matched(keys) * asked.block_tokens for index in sent],
             prompt_tokens=asked.prompt_tokens,
         )
-        sent[workers[place].index].add(keys)
+        sent[place].add(keys)
         return place
+
+    def _sent_to(self, index: int) -> PrefixIndex:
+        found = self._sent.get(index)
+        if found is None:
+            found = self._sent[index] = PrefixIndex(max_blocks=self._router.max_blocks)
+        return found
 
     def forget(self, index: int) -> None:
         self._sent.pop(index, None)

@@ -54,16 +54,18 @@ class _Freest:
         self._router = router
 
     def choose(self, asked: Asked, workers: Sequence[Worker]) -> int:
-        return max(range(len(workers)), key=lambda place: self._steps(workers[place]))
-
-    def _steps(self, worker: Worker) -> float:
-        load = worker.load
-        return self._router.free_steps(
-            total_blocks=load.total_blocks,
-            used_blocks=load.used_blocks,
-            waiting_blocks=load.waiting_blocks,
-            n_running=load.n_running,
-        )
+        free_steps, found = self._router.free_steps, list[float]()
+        for worker in workers:
+            load = worker.load
+            found.append(
+                free_steps(
+                    total_blocks=load.total_blocks,
+                    used_blocks=load.used_blocks,
+                    waiting_blocks=load.waiting_blocks,
+                    n_running=load.n_running,
+                )
+            )
+        return found.index(max(found))
 
     def forget(self, index: int) -> None:
         pass

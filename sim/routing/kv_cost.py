@@ -59,8 +59,9 @@ class KvCost:
         self, *, request_blocks: float, overlap_blocks: Sequence[float], decode_blocks: Sequence[float]
     ) -> list[float]:
         """Cost of each replica, blocks."""
+        weight = self.overlap_weight
         return [
-            self.overlap_weight * (request_blocks - overlap) + in_use
+            weight * (request_blocks - overlap) + in_use
             for overlap, in_use in zip(overlap_blocks, decode_blocks, strict=True)
         ]
 
@@ -85,10 +86,11 @@ class _Costs:
 
     def choose(self, asked: Asked, workers: Sequence[Worker]) -> int:
         size = asked.block_tokens
+        loads = [worker.load for worker in workers]
         costs = self._router.costs(
             request_blocks=-(-asked.prompt_tokens // size),
             overlap_blocks=[worker.cached_tokens(asked) // size for worker in workers],
-            decode_blocks=[worker.load.used_blocks + worker.load.wanted_blocks for worker in workers],
+            decode_blocks=[load.used_blocks + load.wanted_blocks for load in loads],
         )
         if not self._router.temperature:
             return costs.index(min(costs))
