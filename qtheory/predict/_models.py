@@ -108,6 +108,7 @@ def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
         "admission": ("full_prompt",),
         "append_rule": ("exact",),
         "victim": ("last_admitted",),
+        "deadline_order": ("edf",),
     }
     notes = [
         f"{option}={given}: not modelled, taken as {usual[0]}"
