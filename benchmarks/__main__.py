@@ -1,15 +1,16 @@
-"""``python -m benchmarks [all | engine | cluster | queues | coverage | knees]``: speeds, or coverage."""
+"""``python -m benchmarks [all | engine | cluster | queues | predict | coverage | knees]``."""
 
 from __future__ import annotations
 
 import sys
 
-from . import cluster, coverage, engine, knees, queues
+from . import cluster, coverage, engine, knees, predict, queues
 
 PARTS = {
     "engine": engine.main,
     "cluster": cluster.main,
     "queues": queues.main,
+    "predict": predict.main,
     "coverage": coverage.main,
     "knees": knees.main,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.special import gammainc
 
@@ -64,9 +66,10 @@ def burstiness_within(arrivals: OpenArrivals, rate_rps: float, window_s: float) 
     if not isinstance(arrivals, GammaArrivals) or arrivals.scv <= 1:
         return whole
     shape = 1 / arrivals.scv
-    n = np.arange(1, _MOST)
     expected = rate_rps * window_s
     if expected > _MOST * shape / 4:
         return whole
+    events = expected * shape  # of the Poisson process each 1 / shape-th of which is a renewal
+    n = np.arange(1, min(_MOST, math.ceil((events + 10 * math.sqrt(events) + 40) / shape)))
     excess = float(gammainc(n * shape, expected * shape).sum()) - expected
     return 1 + 2 * min(max(excess, 0.0), (whole - 1) / 2)

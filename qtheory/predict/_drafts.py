@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 _MOST_W, _MOST_Y = 110, 24
 _MOST_UP = 3  # levels that y may rise in one step
 _MOST_DRAFTS = 5
+_SETTLED = 1e-10  # relative change of a round
 _BEYOND = 3e-5  # share of steps that may find more waiting than the cells hold
 _CUT = 0.004  # share of the arriving decode work that a step may have to leave for its other arrivals
 
@@ -40,8 +41,10 @@ def mean_field(engine: Engine, rule: Rule, rate_rps: float) -> tuple[float, floa
             tokens = min(max(demand.mean_prompt, rate_rps * demand.mean_prompt * gap), room)
             busy = min(rate_rps * demand.mean_prompt / tokens * engine.step_s(tokens, 0.0), 0.98)
             found = engine.decode_s(n) / (1 - busy)
-        gap += 0.3 * (found - gap)
-        n += 0.3 * (min(rate_rps * demand.mean_decode * gap, engine.slots) - n)
+        moved = 0.3 * (found - gap), 0.3 * (min(rate_rps * demand.mean_decode * gap, engine.slots) - n)
+        gap, n = gap + moved[0], n + moved[1]
+        if abs(moved[0]) < _SETTLED * gap and abs(moved[1]) < _SETTLED * n:
+            break
     return n, gap
 
 

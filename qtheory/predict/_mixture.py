@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ __all__ = ["Mixture"]
 
 Floats = NDArray[np.float64]
 
-_HALVINGS = 30
+_HALVINGS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,22 +26,35 @@ class Mixture:
     above: Floats  # mean and second moment of the gamma law
     second: Floats
 
-    @property
+    @cached_property
     def mean(self) -> Floats:
         """Means (r,)."""
         return np.asarray(self.probs @ (self.base + (1 - self.none) * self.above))
 
-    @property
+    @cached_property
     def var(self) -> Floats:
         """Variances (r,)."""
         both = self.base**2 + (1 - self.none) * (2 * self.base * self.above + self.second)
         return np.asarray(np.maximum(self.probs @ both - self.mean**2, 0.0))
 
     def _cdf(self, t: Floats) -> Floats:
-        var = np.maximum(self.second - self.above**2, 1e-6 * self.above**2)
         over = t - self.base
-        tail = gammainc(self.above**2 / var, np.maximum(over, 0.0) * self.above / var)
+        if self._is_fixed:
+            return np.asarray(self.probs @ (over >= 0))
+        shape, scale = self._gamma
+        tail = gammainc(shape, np.maximum(over, 0.0) * scale)
         return np.asarray(self.probs @ ((over >= 0) * (self.none + (1 - self.none) * tail)))
+
+    @cached_property
+    def _is_fixed(self) -> bool:
+        """Whether there is nothing but atoms."""
+        return bool(np.all(self.none >= 1))
+
+    @cached_property
+    def _gamma(self) -> tuple[Floats, Floats]:
+        """Shape, and the reciprocal of the scale, of the gamma laws."""
+        var = np.maximum(self.second - self.above**2, 1e-6 * self.above**2)
+        return self.above**2 / var, self.above / var
 
     def stretched(self, factors: Floats, shares: Floats) -> Mixture:
         """Every group in kinds whose gamma part is longer or shorter."""
@@ -52,13 +66,25 @@ class Mixture:
         return Mixture(np.outer(self.probs, shares).ravel(), base, none, above * scale, second * scale**2)
 
     def quantile(self, level: float) -> Floats:
-        """Seconds (r,) not exceeded with probability ``level``."""
-        low, high = np.zeros_like(self.mean), self.mean + 60 * np.sqrt(self.var) + 1e-9
+        """Seconds (r,) not exceeded with probability ``level``, between the bounds of Cantelli [1]_.
+
+        References
+        ----------
+        .. [1] Cantelli (1928), "Sui confini della probabilità", Atti del Congresso Internazionale dei
+           Matematici 6, 47-59.
+        """
+        spread = np.sqrt(self.var)
+        low = np.maximum(self.mean - spread * np.sqrt((1 - level) / level) - 1e-9, 0.0)
+        high = self.mean + spread * np.sqrt(level / (1 - level)) + 1e-9
+        at_low, at_high = np.zeros_like(low), np.ones_like(high)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            under = self._cdf(middle) < level
+            share = self._cdf(middle)
+            under = share < level
             low, high = np.where(under, middle, low), np.where(under, high, middle)
-        return np.asarray((low + high) / 2)
+            at_low, at_high = np.where(under, share, at_low), np.where(under, at_high, share)
+        part = (level - at_low) / np.maximum(at_high - at_low, 1e-12)
+        return np.asarray(low + np.clip(part, 0.0, 1.0) * (high - low))
 
     def within(self, limit_s: float | None) -> Floats:
         """Probability (r,) of at most ``limit_s``; of anything if there is no limit."""

@@ -40,7 +40,7 @@ def numeric(setting: Setting) -> dict[str, Any]:
     demand = setting.engine.demand
     if demand.lasting > demand.burstiness:
         decode = decode_atoms(backlog, with_followers(backlog.mesh, base))
-    points, classes = [], _classes(setting)
+    points, classes = [], _classes(setting, limit(setting))
     firsts = first_tokens(backlog, [ratio for _, _, ratio, _ in classes])
     for first, (low, high, _, share) in zip(firsts, classes, strict=True):
         part = _part(decode, low, high, share)
@@ -48,7 +48,7 @@ def numeric(setting: Setting) -> dict[str, Any]:
     return columns_of(points, setting.slo)
 
 
-def _classes(setting: Setting) -> list[tuple[float, float, float, float]]:
+def _classes(setting: Setting, found: Limit) -> list[tuple[float, float, float, float]]:
     """Outputs above ``low`` and up to ``high`` steps, their wait to that in order of arrival [1]_, share.
 
     Nobody in service is overtaken: (1 - rho) / ((1 - sigma before) (1 - sigma with them)), where sigma is the
@@ -58,7 +58,7 @@ def _classes(setting: Setting) -> list[tuple[float, float, float, float]]:
     ----------
     .. [1] Phipps (1956), "Machine repair as a priority waiting-line problem", Operations Research 4, 76-85.
     """
-    demand, found = setting.engine.demand, limit(setting)
+    demand = setting.engine.demand
     load = min(setting.rate_rps / found.rate_rps, 0.995)
     steps, weights, prompts = demand.decode_groups
     one = demand.one_token_prob
@@ -96,7 +96,7 @@ def _part(decode: DecodeAtoms, low: float, high: float, share: float) -> DecodeA
 def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:
     """Columns by formulas: those of chunked prefill with waits stretched by output length."""
     formulas = formulas_of(setting.engine, _RULE)
-    kinds = [_classes(replace(setting, rate_rps=float(rate))) for rate in rates_rps]
+    kinds = [_classes(replace(setting, rate_rps=float(rate)), formulas.limit) for rate in rates_rps]
     ratios = np.array([[ratio for _, _, ratio, _ in each] for each in kinds]).T  # (kinds, rates)
     shares = np.array([share for _, _, _, share in kinds[0]])
     return formulas.columns(rates_rps, setting.slo, stretch=(ratios, shares))
