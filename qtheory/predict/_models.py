@@ -21,6 +21,7 @@ from ._steps import Rule
 from .limits import Limit
 
 __all__ = [
+    "CLOSE_NOTE",
     "MODELS",
     "REJECTED_NOTE",
     "Model",
@@ -33,7 +34,7 @@ __all__ = [
 
 Columns = dict[str, Any]
 Floats = NDArray[np.float64]
-_MOST_SHEDDING_LOAD = 0.85
+_MOST_SHEDDING_LOAD, _CLOSE_LOAD = 0.85, 0.95
 _MOST_UNHELD = 1e-3  # share of prompts longer than memory that may be passed over
 
 
@@ -70,8 +71,9 @@ def scheduler_spec(replica: ReplicaSpec, name: str) -> SchedulerSpec:
     return replace(spec, budget_tokens=min(replica.max_model_len_tokens, WHOLE_PROMPT_BUDGET_TOKENS))
 
 
+CLOSE_NOTE = "close to 1 small errors of the limit make large ones of the wait"
 REJECTED_NOTE = "are rejected, and count here as served"
-"""End of the warning that some requests can never run."""
+"""Ends of the warnings that a load is close to 1, and that some requests can never run."""
 
 
 def prepared(replica: ReplicaSpec, workload: Workload, scheduler: str | None) -> tuple[Model, Setting]:
@@ -116,8 +118,7 @@ def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
         if (given := getattr(spec, option)) not in (None, *usual)
     ]
     checks_ = {
-        f"load {load:.2f} is above 0.95, where small errors of the limit make large ones of the wait": load
-        > 0.95,
+        f"load {load:.2f}: {CLOSE_NOTE}": load > _CLOSE_LOAD,
         "KV memory is what runs out: means within 10 % or so below a load of 0.9": engine.is_kv_limited,
         "prefix cache: not modelled, every prompt is computed whole": setting.replica.prefix_cache,
         "arrivals are not Poisson: taken as batches with the same long-run variance": demand.burstiness != 1,

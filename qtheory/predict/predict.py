@@ -214,7 +214,7 @@ def _overloaded(
     seconds = horizon(setting.rate_rps)
     point = _prediction(setting, limit, tier, finite(setting, limit, model.steps, seconds))
     note = f"no steady state at a load of {point.load_frac:.2f}: all requests of {seconds:.4g} s from empty"
-    kept = [text for text in point.warnings if "is above 0.95" not in text]
+    kept = [text for text in point.warnings if not text.endswith(_models.CLOSE_NOTE)]
     return replace(point, kind="finite horizon, predicted", duration_s=seconds, warnings=(note, *kept))
 
 

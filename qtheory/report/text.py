@@ -99,10 +99,14 @@ def with_limits(row: Mapping[str, object], name: str) -> str:
     Returns
     -------
     str
-        Decimals as the width deserves: two digits of it that begin with 1 or 2, one of others.
+        Decimals as the width deserves: two digits of it that begin with 1 or 2, one of others. A share that
+        would reach beyond 0 or 100 % has a distance to each side.
 
     Examples
     --------
+    >>> share = {"goodput_frac": 0.98, "goodput_frac_low": 0.9, "goodput_frac_high": 0.995}
+    >>> with_limits(share, "goodput_frac")
+    '98 +2/-8'
     >>> row = {"mean_ttft_s": 0.16712, "mean_ttft_s_low": 0.1635, "mean_ttft_s_high": 0.1714}
     >>> with_limits(row, "mean_ttft_s"), with_limits({**row, "unreliable": ["mean_ttft_s"]}, "mean_ttft_s")
     ('0.167 ±0.004', '~0.167 ±0.004')
@@ -116,8 +120,16 @@ def with_limits(row: Mapping[str, object], name: str) -> str:
     scale = 100.0 if name.endswith("_frac") else 1.0
     middle, half = scale * numbers[0], scale * (numbers[2] - numbers[1]) / 2
     decimals = _decimals(middle, half)
-    width = f"{half:.{decimals}f}"
-    return f"{mark}{middle:.{decimals}f} ±{width if float(width) else 0}"
+    if scale > 1 and numbers[1] >= 0 and numbers[2] <= 1 and not half <= middle <= scale - half:
+        up, down = (scale * abs(numbers[end] - numbers[0]) for end in (2, 1))
+        return f"{mark}{middle:.{decimals}f} +{_short(up, decimals)}/-{_short(down, decimals)}"
+    return f"{mark}{middle:.{decimals}f} ±{_short(half, decimals)}"
+
+
+def _short(distance: float, decimals: int) -> str:
+    """A distance in the decimals of its value, a zero without any."""
+    text = f"{distance:.{decimals}f}"
+    return text if float(text) else "0"
 
 
 def _decimals(value: float, half: float) -> int:

@@ -68,7 +68,7 @@ def knee_page(
     ]
     return Page(
         title=f"How much load: {first.replica.model.name} on {first.replica.hardware.name}, {load}",
-        answer=_answer(asked, found, level),
+        answer=_answer(found, level),
         sections=sections,
         command=command_line(),
         provenance=origin_of(first.scenario),
@@ -76,18 +76,18 @@ def knee_page(
     )
 
 
-def _answer(asked: Sequence[Asked], found: Sequence[Knee], level: float) -> list[str]:
+def _answer(found: Sequence[Knee], level: float) -> list[str]:
     """The largest knee, how well it is known, and what is as good."""
-    pairs = [(one, knee) for one, knee in zip(asked, found, strict=True) if knee.knee_rps]
+    known = [one for one in found if one.knee_rps]
     share = f"{100 * found[0].goodput_frac:g} %"
-    if not pairs:
+    if not known:
         names = ", ".join(one.scheduler for one in found)
         return [f"No rate has {share} of all requests good, with {names}."]
-    best, knee = max(pairs, key=lambda pair: pair[1].knee_rps or 0.0)
+    knee = max(known, key=lambda one: one.knee_rps or 0.0)
     most = f", the most of {len(found)} schedulers" if len(found) > 1 else ""
     lines = [f"{knee.scheduler} takes {knee.knee_rps:.4g} requests/s with {share} of them good{most}."]
-    lines.append(certainty(best, knee, level))
-    close = close_to(best, knee, pairs)
+    lines.append(certainty(knee, level))
+    close = close_to(knee, known)
     if close:
         lines.append(f"Too close to it to be told apart: {', '.join(close)}.")
     return [*lines, _binding(knee)]

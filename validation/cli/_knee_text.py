@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from qtheory.report import folded, human, pairs, table
 
-from .heading import _hardware, _limits_of_steps, _model, _prefix_cache, _replicas, _step_time, limits_text
+from .heading import (
+    _hardware,
+    _kv_memory,
+    _limits_of_steps,
+    _model,
+    _prefix_cache,
+    _replicas,
+    _step_time,
+    limits_text,
+)
 
 if TYPE_CHECKING:
     from qtheory.planning import Knee
@@ -33,8 +42,8 @@ KNEES = {
     "predicted_rps": "predicted",
     "fails": "misses",
     "binds": "binds",
-    "cliff_slope": "lost by +1 % rate",
-    "cliff_width_frac": "99 to 50 % (% of knee)",
+    "cliff_slope": "lost by +1 %",
+    "cliff_width_frac": "99 to 50 % (%)",
     "answered_by": "answered by",
 }
 MARKS = {
@@ -75,8 +84,7 @@ def knee_facts(asked: Sequence[Asked], goodput_frac: float) -> dict[str, object]
     """
     runs = [cast("Run", _AsRun(one)) for one in asked]
     one, scenario = asked[0], asked[0].scenario
-    spec, lengths = one.replica, one.workload.lengths
-    blocks = "given" if scenario.kv_blocks is not None else "computed"
+    lengths = one.workload.lengths
     load = scenario.trace or ("own lengths" if scenario.prompt and scenario.output else scenario.workload)
     means = f"{lengths.mean_prompt_tokens:,.0f} prompt and {lengths.mean_output_tokens:,.0f} output tokens"
     arrivals = scenario.arrivals if scenario.trace is None else "as recorded"
@@ -84,7 +92,7 @@ def knee_facts(asked: Sequence[Asked], goodput_frac: float) -> dict[str, object]
         "hardware": _hardware(runs[0]),
         "model": _model(runs[0]),
         "step time": _step_time(runs[0]),
-        "KV memory": f"{spec.n_blocks:,} blocks of {spec.block_tokens} tokens ({blocks})",
+        "KV memory": _kv_memory(runs[0]),
         **_prefix_cache(runs),
         "step": _limits_of_steps(runs),
         **_replicas(runs[0]),
@@ -127,9 +135,13 @@ def knee_notes(found: Sequence[Knee]) -> list[str]:
 
 def _shown(one: Knee) -> dict[str, Any]:
     row = one.row()
+    row["answered_by"] = one.answered_by.replace("simulation from theory, ", "simulation from ")
     if one.knee_rps is None:
         row["knee_rps"] = "never"
         row["fails"] = one.fails
+    elif one.answered_by.startswith("theory") and one.knee_rps_low and one.knee_rps_high:
+        low, high = (f"{edge:.3g}" for edge in (one.knee_rps_low, one.knee_rps_high))
+        row["knee_rps"] = f"{one.knee_rps:.4g} ({low} to {high})"  # not in the middle: a bias is known
     if one.cliff_slope is not None:
         row["cliff_slope"] = points(one.cliff_slope)
     return row

@@ -69,6 +69,12 @@ def _step_time(run: Run) -> str:
     return f"roofline ({shares}, {human('overhead_s', card.overhead_per_step_s)} of host time a step)"
 
 
+def _kv_memory(run: Run) -> str:
+    spec, blocks = run.replica, "block" if run.replica.n_blocks == 1 else "blocks"
+    whence = "given" if run.scenario.kv_blocks is not None else "computed"
+    return f"{spec.n_blocks:,} {blocks} of {spec.block_tokens} tokens ({whence})"
+
+
 def _limits_of_steps(runs: Sequence[Run]) -> str:
     budgets = {run.result.scheduler: run.replica.budget_tokens for run in runs}
     if len(set(budgets.values())) == 1:
@@ -177,12 +183,11 @@ def heading(runs: Sequence[Run]) -> str:
         Aligned lines, a quantity each.
     """
     run = runs[0]
-    blocks = "given" if run.scenario.kv_blocks is not None else "computed"
     lines: dict[str, object] = {
         "hardware": _hardware(run),
         "model": _model(run),
         "step time": _step_time(run),
-        "KV memory": f"{run.replica.n_blocks:,} blocks of {run.replica.block_tokens} tokens ({blocks})",
+        "KV memory": _kv_memory(run),
         **_prefix_cache(runs),
         "step": _limits_of_steps(runs),
         **_replicas(run),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+from qtheory.basics.checks import nearest
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.files import read_text
 from qtheory.system.hardware import find_hardware
@@ -92,9 +93,13 @@ def read_points(path: str | Path) -> list[Point]:
     """
     text = read_text(path, most_bytes=_MOST_BYTES, wanted="a table of serving points")
     rows = csv.DictReader(StringIO(text))
-    missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
+    found = list(rows.fieldnames or ())
+    missing = [name for name in COLUMNS if name not in found]
+    if len(missing) == len(COLUMNS):
+        raise ConfigError(f"{path}: no table of serving points, whose columns are {', '.join(COLUMNS)}")
     if missing:
-        raise ConfigError(f"{path}: no column {', '.join(missing)}; needed are {', '.join(COLUMNS)}")
+        named = ", ".join(f"{name}{nearest(name, found)}" for name in missing)
+        raise ConfigError(f"{path}: no column {named}")
     points = [_point(row, f"{path}: line {rows.line_num}", rows.line_num) for row in rows]
     if not points:
         raise ConfigError(f"{path}: no rows below the header")

@@ -70,6 +70,23 @@ def test_decimals_are_those_that_the_width_deserves(value: float, half: float, s
     assert with_limits(limits, "x_s") == shown
 
 
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [
+        (0.98, 0.85, 0.995, "98 +2/-13"),
+        (1.0, 0.9989, 1.0, "100.00 +0/-0.11"),
+        (0.001, 0.0, 0.004, "0.10 +0.30/-0.10"),
+        (0.9, 0.85, 0.95, "90 ±5"),
+        (0.4, -0.2, 1.4, "40 ±80"),
+    ],
+)
+def test_a_share_reaches_no_further_than_its_limits(
+    value: float, low: float, high: float, shown: str
+) -> None:
+    row = {"goodput_frac": value, "goodput_frac_low": low, "goodput_frac_high": high}
+    assert with_limits(row, "goodput_frac") == shown
+
+
 @pytest.mark.parametrize("limit", [None, math.nan, math.inf])
 def test_a_value_without_limits_is_shown_alone(limit: float | None) -> None:
     assert with_limits({"x_s": 0.5, "x_s_low": limit, "x_s_high": 0.6}, "x_s") == "0.5"

@@ -85,7 +85,8 @@ def test_an_error_above_its_limit_fails(capsys: pytest.CaptureFixture[str], tmp_
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("concurrency", "users", r"no column concurrency"),
+        ("concurrency", "users", r"no column concurrency$"),
+        ("concurrency", "concurency", r"no column concurrency \(did you mean 'concurency'\?\)$"),
         (",128,128,", ",128,many,", r"line \d+: concurrency is 'many', not a whole number >= 1"),
         (",2,1,,", ",0.5,1,,", r"line \d+: tp_size is '0.5', not a whole number >= 1"),
     ],
@@ -99,6 +100,14 @@ def test_what_cannot_be_read_is_named(old: str, new: str, said: str, tmp_path: P
     odd.write_text(text.replace(old, new, 1))
     with pytest.raises(ConfigError, match=said):
         read_points(odd)
+
+
+def test_another_table_is_refused_with_the_columns_said_once(tmp_path: Path) -> None:
+    odd = tmp_path / "odd.csv"
+    odd.write_text("arrival_s,prompt_tokens\n0,9\n")
+    with pytest.raises(ConfigError, match="no table of serving points") as error:
+        read_points(odd)
+    assert str(error.value).count("silicon_ttft_ms") == 1
 
 
 def test_a_table_without_a_row_that_can_be_judged_is_no_success(tmp_path: Path) -> None:
