@@ -10,31 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from qtheory.basics.errors import ConvergenceError
 from qtheory.laws.law import Law
 from qtheory.queues.single._common import all_atoms_of
 
-__all__ = ["Ladder", "Rule", "dense_ladder", "ladder_of", "stretched"]
+from ._atom_ladder import AtomLadder, Rule, work_found
+from ._stretch import Near, near, stretched, summed
+
+__all__ = ["Ladder", "Rule", "dense_ladder", "ladder_of"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
-Rule = Literal["srpt", "psjf", "sjf", "las"]
 
 _LEVELS = (0.0, 0.02, 0.2, 0.6, 0.9, 0.99, 0.999, 1 - 1e-4, 1 - 1e-6)
 _ABOVE = (1 - 1e-8, 1 - 1e-11, 1.0)  # further levels for a larger job that is caught in service
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))
 _NODES = 8
 _WAVES, _DENSE = 2.6, 13  # up to how many t, and in how many panels, where the transform turns with the size
-_NEWTON = 100
-_SETTLED, _ROUNDING = 1e-11, 1e-5
 
 
 class Ladder(Protocol):
@@ -64,29 +63,7 @@ def ladder_of(rate_rps: float, law: Law, rule: Rule, top_s: float) -> Ladder:
     weight = np.zeros(sizes.size)
     inside = atoms[0] <= top_s
     weight[np.searchsorted(sizes, atoms[0][inside])] = atoms[1][inside]
-    return _Atoms(rate_rps=rate_rps, rule=rule, sizes=sizes, weight=weight, atoms=atoms)
-
-
-def stretched(
-    s: Complexes, start: Complexes, ahead: Callable[[Complexes], tuple[Complexes, Complexes]]
-) -> tuple[Complexes, Complexes, Complexes]:
-    """The root of sigma - a(sigma) = s by Newton's method, with a and its derivative there."""
-    sigma, last = start, np.inf
-    for _ in range(_NEWTON):
-        value, slope = ahead(sigma)
-        step = (sigma - value - s) / (1 - slope)
-        size = float(np.max(np.abs(step) / np.abs(sigma)))
-        if size <= _SETTLED or (size < _ROUNDING and size > 0.5 * last):  # at a load close to 1: rounding
-            return sigma, value, slope
-        moved, last = sigma - step, size
-        sigma = np.where(moved.real < s.real * (1 - 1e-9), s + value, moved)  # the root has Re sigma >= Re s
-    raise ConvergenceError(f"no stretched variable after {_NEWTON} steps; the load is too close to 1")
-
-
-def _found(rule: Rule, sigma: Complexes, value: Complexes, idle: Floats, caught: Complexes) -> Complexes:
-    """Transform of the work found: ``caught`` is what a larger job in service adds."""
-    extra = 0.0 if rule in ("psjf", "las") else caught
-    return np.asarray((idle * sigma + extra) / (sigma - value))
+    return AtomLadder(rate_rps=rate_rps, rule=rule, sizes=sizes, weight=weight, atoms=atoms)
 
 
 @lru_cache(maxsize=1)
@@ -166,6 +143,13 @@ class _Smooth:
     ) -> tuple[Complexes, Complexes, Complexes]:
         """The stretched variable at the sizes of a panel, (s, n + 1), with a and its derivative there."""
         lam, x, own = self.rate_rps, panel.x, panel.x[:-1]
+        wide = np.broadcast_to(start, (s.size, x.size))
+        at = near(start[:, 0], float(x[-1]), 2 * lam * float(panel.weight.sum() * x[-1]))
+        while at is not None:
+            found = stretched(s[:, None], wide, self._ahead_near(at, panel, y, mass))
+            if at.is_enough(found[0]):
+                return found
+            at = at.longer()
 
         def ahead(sigma: Complexes) -> tuple[Complexes, Complexes]:
             low = np.exp(-sigma[..., None] * y) * mass
@@ -177,7 +161,24 @@ class _Smooth:
                 value, slope = value + (1 - panel.level) * (1 - cut), slope + (1 - panel.level) * x * cut
             return np.asarray(lam * value), np.asarray(lam * slope)
 
-        return stretched(s[:, None], np.broadcast_to(start, (s.size, x.size)), ahead)
+        return stretched(s[:, None], wide, ahead)
+
+    def _ahead_near(
+        self, at: Near, panel: _Panel, y: Floats, mass: Floats
+    ) -> Callable[[Complexes], tuple[Complexes, Complexes]]:
+        """The same by Taylor sums about the stretched variable of the panel below."""
+        lam, x = self.rate_rps, panel.x
+        series = at.series(x[:-1], panel.rows) + at.series(y, mass[None, :])
+
+        def ahead(sigma: Complexes) -> tuple[Complexes, Complexes]:
+            gone, turn = at.at(sigma, series)
+            value, slope = panel.level - gone, -turn
+            if self.rule == "las":
+                cut = np.exp(-sigma * x)
+                value, slope = value + (1 - panel.level) * (1 - cut), slope + (1 - panel.level) * x * cut
+            return np.asarray(lam * value), np.asarray(lam * slope)
+
+        return ahead
 
     def _above(self, i: int) -> tuple[Floats, Floats]:
         """Sizes above panel i and their probabilities."""
@@ -191,23 +192,22 @@ class _Smooth:
         sigma, value, turned, below, high = at.sigma, at.value, at.turned, at.below, at.later
         if self.rule == "sjf":
             own = np.exp(-sigma[..., None] * panel.x[:-1]) * (panel.weight - panel.rows)
-            rest = np.exp(-sigma[..., None] * high[0]) * high[1]
-            caught = lam * (above - own.sum(axis=-1) - rest.sum(axis=-1))
+            caught = lam * (above - own.sum(axis=-1) - summed(sigma[:, 0], sigma, *high))
             idle = np.full(x.size, 1 - lam * self.mean_s)
-            return _found("sjf", sigma, value, idle, caught), idle
+            return work_found("sjf", sigma, value, idle, caught), idle
         idle = 1 - lam * below
         if self.rule == "srpt":  # the residence: sigma integrated over the work left, by parts
             caught = np.asarray(lam * above * -np.expm1(-sigma * x))
             idle = idle - lam * above * x
             lived, silence = sigma * x - turned, lam * (panel.level * x - below)
-            found = _found("srpt", sigma, value, idle, caught)
+            found = work_found("srpt", sigma, value, idle, caught)
             return found * np.exp(s[:, None] * x - lived), idle * np.exp(-silence)
         calm = lam * panel.level * x if self.rule == "psjf" else lam * x
         idle = idle - (lam * above * x if self.rule == "las" else 0.0)
         none = np.zeros_like(sigma)
-        return _found(self.rule, sigma, value, idle, none) * np.exp((s[:, None] - sigma) * x), idle * np.exp(
-            -calm
-        )
+        return work_found(self.rule, sigma, value, idle, none) * np.exp(
+            (s[:, None] - sigma) * x
+        ), idle * np.exp(-calm)
 
 
 def _smooth(rate_rps: float, law: Law, rule: Rule, top_s: float) -> _Smooth:
@@ -243,56 +243,3 @@ def _panelled(rate_rps: float, law: Law, rule: Rule, levels: Floats, top_s: floa
             np.concatenate([w * weight for w in np.diff(beyond)]),
         )
     return _Smooth(rate_rps=rate_rps, rule=rule, panels=panels, above=above, mean_s=law.mean)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Atoms:
-    """A ladder for a law that is a list of sizes; the rungs may be other sizes too."""
-
-    rate_rps: float
-    rule: Rule
-    sizes: Floats  # (m,)
-    weight: Floats  # (m,)
-    atoms: tuple[Floats, Floats]  # the whole law
-
-    def transforms(self, s: Complexes) -> tuple[Complexes, Floats]:
-        """As the protocol says."""
-        lam, (y, mass) = self.rate_rps, self.atoms
-        sigma = np.asarray(s, dtype=np.complex128)
-        lived, quiet, last_x = np.zeros(s.shape, dtype=np.complex128), 0.0, 0.0
-        rows, alone = [], []
-        for x in self.sizes.tolist():
-            strictly, weakly = np.searchsorted(y, x, side="left"), np.searchsorted(y, x, side="right")
-            sigma = stretched(s, sigma, partial(self._ahead, n=int(strictly), x=x))[0]
-            lived, quiet = lived + (x - last_x) * sigma, quiet + (x - last_x) * lam * mass[:strictly].sum()
-            found, idle = self._found(sigma, int(weakly), x)
-            own = {"srpt": lived, "sjf": s * x}.get(self.rule, sigma * x)
-            calm = {"srpt": quiet, "sjf": 0.0, "las": lam * x}.get(self.rule, lam * mass[:strictly].sum() * x)
-            rows.append(found * np.exp(s * x - own))
-            alone.append(idle * np.exp(-calm))
-            last_x = x
-        return np.array(rows), np.array(alone)
-
-    def _ahead(self, sigma: Complexes, n: int, x: float) -> tuple[Complexes, Complexes]:
-        """a(sigma) and its derivative, from the first n atoms (and all others cut at x for ``las``)."""
-        lam, y, mass = self.rate_rps, self.atoms[0][:n], self.atoms[1][:n]
-        decay = np.exp(-sigma[:, None] * y) * mass
-        value = np.asarray(lam * (mass.sum() - decay.sum(axis=1)), dtype=np.complex128)
-        slope = np.asarray(lam * (decay * y).sum(axis=1), dtype=np.complex128)
-        if self.rule == "las":
-            above, cut = self.atoms[1][n:].sum(), np.exp(-sigma * x)
-            value, slope = value + lam * above * (1 - cut), slope + lam * above * x * cut
-        return value, slope
-
-    def _found(self, sigma: Complexes, n: int, x: float) -> tuple[Complexes, Floats]:
-        """Transform of the work found from the first n atoms, and the chance that there is none."""
-        lam, (y, mass) = self.rate_rps, self.atoms
-        value, above = self._ahead(sigma, n, x)[0], mass[n:].sum()
-        if self.rule == "sjf":
-            idle = 1 - lam * float(mass @ y)
-            caught = lam * (above - np.exp(-sigma[:, None] * y[n:]) @ mass[n:].astype(np.complex128))
-        else:
-            cut = 0.0 if self.rule == "psjf" else lam * above * x
-            idle = 1 - lam * float(mass[:n] @ y[:n]) - cut
-            caught = lam * above * -np.expm1(-sigma * x)
-        return _found(self.rule, sigma, value, np.asarray(idle), caught), np.asarray(idle)

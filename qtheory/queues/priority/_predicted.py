@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._ladders import stretched
 from ._sizes import Stretched
+from ._stretch import stretched
 
 __all__ = ["PredictedRungs"]
 

@@ -1,0 +1,109 @@
+r"""The stretched variable, the root of :math:`\sigma-a(\sigma)=s`, and sums of exponentials near one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtheory.basics.errors import ConvergenceError
+
+__all__ = ["Near", "near", "stretched", "summed"]
+
+Floats = NDArray[np.float64]
+Complexes = NDArray[np.complex128]
+
+_NEWTON = 100
+_SETTLED, _ROUNDING = 1e-11, 1e-5
+_LENGTHS = (6, 9, 12, 16, 20, 26, 32)
+_LONGEST = _LENGTHS[-1]
+_ORDERS = np.arange(_LONGEST)
+_FACTORIALS = np.cumprod(np.maximum(_ORDERS, 1.0))
+_CLOSE = 3.0  # y |sigma - c| for which the longest series is enough
+_GONE = 45.0  # exp(-45) = 3e-20
+_NOTHING = math.log(1e-14)
+
+
+def stretched(
+    s: Complexes, start: Complexes, ahead: Callable[[Complexes], tuple[Complexes, Complexes]]
+) -> tuple[Complexes, Complexes, Complexes]:
+    """The root of sigma - a(sigma) = s by Newton's method, with a and its derivative there."""
+    sigma, last = start, np.inf
+    for _ in range(_NEWTON):
+        value, slope = ahead(sigma)
+        step = (sigma - value - s) / (1 - slope)
+        size = float(np.max(np.abs(step) / np.abs(sigma)))
+        if size <= _SETTLED or (size < _ROUNDING and size > 0.5 * last):  # at a load close to 1: rounding
+            return sigma, value, slope
+        moved, last = sigma - step, size
+        sigma = np.where(moved.real < s.real * (1 - 1e-9), s + value, moved)  # the root has Re sigma >= Re s
+    raise ConvergenceError(f"no stretched variable after {_NEWTON} steps; the load is too close to 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Near:
+    r"""Sums :math:`\sum_iw_ie^{-\sigma y_i}` at sigma near one center a row, by n terms of a Taylor series.
+
+    With Re sigma and Re c >= 0, :math:`|y(\sigma-c)|^n/n!` of the sum of the weights is left out at most.
+    """
+
+    center: Complexes  # (s,)
+    unit_s: float  # the largest y, or so
+    n_terms: int
+
+    def series(self, y: Floats, weights: Floats) -> Complexes:
+        """Coefficients for weights (m, y): (n, s, m)."""
+        n = self.n_terms
+        terms = (-y / self.unit_s)[:, None] ** _ORDERS[:n] / _FACTORIALS[:n]  # (y, n)
+        mixed = (weights.T[:, None, :] * terms[:, :, None]).reshape(y.size, n * len(weights))
+        found = np.exp(-self.center[:, None] * y) @ mixed.astype(np.complex128)
+        return np.ascontiguousarray(found.reshape(-1, n, len(weights)).transpose(1, 0, 2))
+
+    def at(self, sigma: Complexes, series: Complexes) -> tuple[Complexes, Complexes]:
+        """Sums and their derivatives at sigma (s, m), by Horner's rule."""
+        u = (sigma - self.center[:, None]) * self.unit_s
+        value = np.asarray(series[-1] * u + series[-2], dtype=np.complex128)
+        slope = np.array(np.broadcast_to(series[-1], u.shape), dtype=np.complex128)
+        for term in series[-3::-1]:
+            slope *= u
+            slope += value
+            value *= u
+            value += term
+        return value, slope * self.unit_s
+
+    def is_enough(self, sigma: Complexes) -> bool:
+        """Whether what is left out is less than rounding."""
+        return _terms_for(float(np.max(np.abs(sigma - self.center[:, None]))) * self.unit_s) <= self.n_terms
+
+    def longer(self) -> Near | None:
+        """With the next number of terms; None if that would be long."""
+        return next((replace(self, n_terms=n) for n in _LENGTHS if n > self.n_terms), None)
+
+
+def near(center: Complexes, unit_s: float, reach: float) -> Near | None:
+    """For sigma within ``reach`` / ``unit_s`` of the center; None if the series would be long."""
+    n_terms = _terms_for(reach)
+    return Near(center=center, unit_s=unit_s, n_terms=n_terms) if n_terms <= _LONGEST else None
+
+
+def _terms_for(reach: float) -> int:
+    """The n, of a few, for which reach^n / n! is nothing; more than the most if there is none."""
+    return next((n for n in _LENGTHS if n * math.log(max(reach, 1e-9)) - math.lgamma(n + 1.0) < _NOTHING), 99)
+
+
+def summed(center: Complexes, sigma: Complexes, y: Floats, mass: Floats) -> Complexes:
+    """Sums of mass exp(-sigma y) at sigma (s, m), in the neighbourhood of one center a row."""
+    reach = float(np.max(np.abs(sigma - center[:, None])))
+    seen = y * float(np.min(sigma.real)) < _GONE
+    close = seen & (y * reach < _CLOSE)
+    far = seen & ~close
+    found = np.exp(-sigma[..., None] * y[far]) @ mass[far].astype(np.complex128)
+    if close.any():
+        unit_s = float(np.max(y[close]))
+        n_terms = min(_terms_for(unit_s * reach), _LONGEST)
+        at = Near(center=center, unit_s=unit_s, n_terms=n_terms)
+        found += at.at(sigma, at.series(y[close], mass[None, close]))[0]
+    return np.asarray(found)

@@ -1,0 +1,43 @@
+"""Taylor sums of exponentials against the sums themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qtheory.queues.priority._stretch import near, summed
+
+RNG = np.random.default_rng(5)
+SIZES, MASSES = np.sort(RNG.exponential(1.0, 60)), RNG.dirichlet(np.ones(60))
+CENTER = (11 + 1j * np.pi * np.arange(45)) / 20.0
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("reach", [1e-6, 0.1, 2.0])
+def test_a_series_gives_sums_and_slopes_within_its_reach(unit: float, reach: float) -> None:
+    center, y = CENTER / unit, SIZES * unit
+    top = float(y[-1])
+    weights = RNG.random((9, 60)) * MASSES
+    sigma = center[:, None] + reach / top * np.exp(1j * RNG.uniform(-1.5, 1.5, (45, 9)))
+    about = near(center, top, reach)
+    assert about is not None and about.is_enough(sigma)
+    value, slope = about.at(sigma, about.series(y, weights))
+    terms = np.exp(-sigma[..., None] * y) * weights
+    assert value == pytest.approx(terms.sum(axis=-1), abs=1e-12)
+    assert slope == pytest.approx(-(terms * y).sum(axis=-1), abs=1e-11 * unit)
+
+
+def test_a_series_says_where_it_is_not_enough() -> None:
+    about = near(CENTER, 1.0, 0.1)
+    assert about is not None
+    assert not about.is_enough(CENTER[:, None] + 3.0)
+    assert near(CENTER, 1.0, 50.0) is None
+
+
+@pytest.mark.parametrize("reach", [0.01, 0.5, 5.0])
+def test_sizes_near_far_and_gone_are_summed_alike(reach: float) -> None:
+    y = np.append(SIZES, [30.0, 60.0, 400.0])
+    mass = np.append(MASSES, [0.1, 0.1, 0.1])
+    sigma = CENTER[:, None] + reach * RNG.random((45, 9))
+    wanted = (np.exp(-sigma[..., None] * y) * mass).sum(axis=-1)
+    assert summed(CENTER, sigma, y, mass) == pytest.approx(wanted, abs=1e-13)
