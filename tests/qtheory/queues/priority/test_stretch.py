@@ -20,7 +20,8 @@ def test_a_series_gives_sums_and_slopes_within_its_reach(unit: float, reach: flo
     weights = RNG.random((9, 60)) * MASSES
     sigma = center[:, None] + reach / top * np.exp(1j * RNG.uniform(-1.5, 1.5, (45, 9)))
     about = near(center, top, reach)
-    assert about is not None and about.is_enough(sigma)
+    assert about is not None
+    assert about.is_enough(sigma)
     value, slope = about.at(sigma, about.series(y, weights))
     terms = np.exp(-sigma[..., None] * y) * weights
     assert value == pytest.approx(terms.sum(axis=-1), abs=1e-12)
