@@ -1,9 +1,23 @@
 """Planning: functions of the rate, of theory or simulator alike, turned into knees and what moves them."""
 
 from .explain import Line, explained
-from .knee import Knee, knee, marks
+from .knee import knee
+from .knee_interval import with_interval
+from .marks import Knee, marks
 from .moves import Move, moves
 from .search import Search, find_knee
 from .theory import Theory
 
-__all__ = ["Knee", "Line", "Move", "Search", "Theory", "explained", "find_knee", "knee", "marks", "moves"]
+__all__ = [
+    "Knee",
+    "Line",
+    "Move",
+    "Search",
+    "Theory",
+    "explained",
+    "find_knee",
+    "knee",
+    "marks",
+    "moves",
+    "with_interval",
+]

@@ -11,7 +11,7 @@ from qtheory.predict.inputs import Engine, engine_of
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.workload import Workload
 
-from .knee import Knee
+from .marks import Knee
 
 __all__ = ["Line", "explained"]
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri, stdtrit
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.system.hardware import Hardware
+
+from .knee_errors import known_error
 
 __all__ = ["Doubt", "doubt_of"]
 
@@ -28,8 +30,10 @@ class Doubt:
         Standard deviation of the model against the simulator, >= 0.
     steps_frac : float
         Standard deviation that step times against measurements add, >= 0; 0 where nothing was measured.
+    n_systems : int
+        On how many systems the first two were measured; 0 for numbers that are known exactly.
     measured : str
-        What the first two were measured on.
+        What these were.
 
     Raises
     ------
@@ -46,6 +50,7 @@ class Doubt:
     bias_frac: float = 0.0
     model_frac: float = 0.0
     steps_frac: float = 0.0
+    n_systems: int = 0
     measured: str = ""
 
     def __post_init__(self) -> None:
@@ -66,37 +71,58 @@ class Doubt:
             return float(distance > 0)
         return float(ndtr(distance / self.total_frac))
 
+    def interval(self, knee_rps: float, level: float, *, stretch: float = 1.0) -> tuple[float, float]:
+        """Where the true knee is, given a prediction; the middle is off the prediction by the bias.
 
-# Predicted over simulated knee, less one: mean and standard deviation. 11 and 5 systems (A100, H100, L40S,
-# L4, A10G; 3 to 70 billion parameters; five workloads; fcfs, chunked, slo), each simulated five times with
-# 5,000 requests near its knee, which is known to about 1 % then. Left out, on the safe side: slo where memory
-# binds, whose knee was predicted 20 % too low in the one case that was answered.
-_MEASURED = {
-    ("closed", False): (0.017, 0.034),
-    ("closed", True): (0.075, 0.057),
-    ("numeric", False): (0.015, 0.017),
-    ("numeric", True): (0.022, 0.022),
-}
-_ON = {False: "11 simulated knees where memory did not bind", True: "5 simulated knees where memory bound"}
+        Parameters
+        ----------
+        knee_rps : float
+            Predicted, requests per second, > 0.
+        level : float
+            Coverage, in (0, 1): Student's law, for mean and spread are known from few systems.
+        stretch : float
+            Relative change of the knee for a relative change of all step times.
+        """
+        tail = 0.5 * (1 + level)
+        of_model = self.model_frac * float(ndtri(tail))
+        if self.n_systems > 1:
+            of_model = self.model_frac * math.sqrt(1 + 1 / self.n_systems)
+            of_model *= float(stdtrit(self.n_systems - 1, tail))
+        half = math.hypot(of_model, stretch * self.steps_frac * float(ndtri(tail)))
+        middle = knee_rps / (1 + self.bias_frac)
+        return middle * math.exp(-half), middle * math.exp(half)
+
+
 _SIMULATED_FRAC = 0.01
 
 
-def doubt_of(answered_by: str, binds: str | None, hardware: Hardware) -> Doubt:
-    """What was seen of the errors of a way to answer.
+def doubt_of(
+    answered_by: str,
+    binds: str | None,
+    hardware: Hardware,
+    *,
+    scheduler: str | None = None,
+    is_bursty: bool = False,
+) -> Doubt:
+    """What was seen of the errors of a way to answer, on the systems of ``knee_errors.csv``.
 
     Parameters
     ----------
     answered_by : str
         As in `Curve`.
     binds : str or None
-        What binds; where it is KV memory the predictions are worse.
+        What binds; where it is KV memory the predictions err in another way.
     hardware : Hardware
         Says how well its step times meet measurements.
+    scheduler : str, optional
+        Which must have been measured; without one all that go step by step stand for it.
+    is_bursty : bool
+        Whether arrivals are bursty instead of Poisson.
 
     Raises
     ------
     ConfigError
-        If nothing is known of this way to answer.
+        If nothing is known of this way to answer, or nothing was measured that is like this.
 
     Examples
     --------
@@ -110,6 +136,15 @@ def doubt_of(answered_by: str, binds: str | None, hardware: Hardware) -> Doubt:
     if tier == "simulation":
         return Doubt(model_frac=_SIMULATED_FRAC, steps_frac=steps, measured="the simulation itself")
     checks.one_of("answered_by", tier, ["closed", "numeric"])
-    tight = binds == "KV memory"
-    bias, spread = _MEASURED[tier, tight]
-    return Doubt(bias_frac=bias, model_frac=spread, steps_frac=steps, measured=_ON[tight])
+    is_tight = binds == "KV memory"
+    known = known_error(tier, scheduler, is_tight, is_bursty)
+    kind = f"{'bursts' if is_bursty else 'Poisson'}, KV memory {'binds' if is_tight else 'does not bind'}"
+    if known is None:
+        raise ConfigError(f"errors of knees were not measured: {scheduler or 'any scheduler'}, {kind}")
+    return Doubt(
+        bias_frac=known.bias_frac,
+        model_frac=known.spread_frac,
+        steps_frac=steps,
+        n_systems=known.n_systems,
+        measured=f"{known.n_systems} simulated knees, {kind}",
+    )

@@ -100,7 +100,8 @@ def knees(
     ServingError
         If a simulation is not possible.
     """
-    goal, predicted = goal or Goal(), _predictions(asked, tier, (goal or Goal()).goodput_frac, executor)
+    goal = goal or Goal()
+    predicted = _predictions(asked, tier, goal, executor)
     found: list[Knee] = []
     for one, prediction in zip(asked, predicted, strict=True):
         found.append(_answer(one, prediction, goal, refine, executor))
@@ -110,20 +111,20 @@ def knees(
 
 
 def _predictions(
-    asked: Sequence[Asked], tier: str, goodput_frac: float, executor: Executor | None
+    asked: Sequence[Asked], tier: str, goal: Goal, executor: Executor | None
 ) -> list[Knee | str]:
     """Predicted knees, or the reason why there is none."""
-    tasks = [(one, tier, goodput_frac) for one in asked]
+    tasks = [(one, tier, goal) for one in asked]
     if executor is None or len(tasks) == 1:
         return [_predicted(*task) for task in tasks]
     return list(executor.map(_predicted, *zip(*tasks, strict=True)))
 
 
-def _predicted(one: Asked, tier: str, goodput_frac: float) -> Knee | str:
+def _predicted(one: Asked, tier: str, goal: Goal) -> Knee | str:
     if one.why_simulated is not None:
         return one.why_simulated
     try:
-        found = knee(one.replica, one.workload, tier=tier, goodput_frac=goodput_frac)
+        found = knee(one.replica, one.workload, tier=tier, goodput_frac=goal.goodput_frac, level=goal.level)
     except ServingError as error:
         return f"{tier} tier: {str(error).removesuffix('; simulate it')}"
     rejected = next((note for note in found.notes if note.endswith(REJECTED_NOTE)), None)
@@ -139,7 +140,7 @@ def _answer(one: Asked, prediction: Knee | str, goal: Goal, refine: bool, execut
     if isinstance(prediction, Knee):
         return refined(prediction, one.scenario, goal=goal, executor=executor) if refine else prediction
     start, slope = one.workload.offered_rps, None
-    rough = _predicted(replace(one, why_simulated=None), "closed", goal.goodput_frac) if _is_like(one) else ""
+    rough = _predicted(replace(one, why_simulated=None), "closed", goal) if _is_like(one) else ""
     if isinstance(rough, Knee) and rough.knee_rps and rough.cliff_slope:
         start, slope = rough.knee_rps, min(max(rough.cliff_slope / (1 - goal.goodput_frac), 1.5), 80.0)
     return simulated_knee(

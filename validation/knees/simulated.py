@@ -11,6 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from qtheory.planning import Knee, Search
+from qtheory.planning.knee_interval import INTERVAL, NO_INTERVAL
 from qtheory.system.scenario import Scenario
 from validation._sampled import Plan, Sample, plan_of, sample
 from validation.refine import Goal, Refined, refine
@@ -61,8 +62,13 @@ def refined(
         knee_rps_high=found.high_rps,
         fails=_fails(near) or predicted.fails,
         n_requests=found.n_requests,
-        notes=(*predicted.notes, *([found.note] if found.note else [])),
+        notes=(*_apart_from_intervals(predicted.notes), *([found.note] if found.note else [])),
     )
+
+
+def _apart_from_intervals(notes: Sequence[str]) -> list[str]:
+    """Notes of a prediction that hold of the simulation too."""
+    return [note for note in notes if not note.startswith((INTERVAL, NO_INTERVAL))]
 
 
 def simulated_knee(

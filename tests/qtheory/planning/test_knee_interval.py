@@ -1,0 +1,127 @@
+"""Intervals of predicted knees: where they come from, when there is none, and what fitted steps add."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from qtheory.basics.errors import ConfigError
+from qtheory.planning import Knee, Theory, knee, marks, with_interval
+from qtheory.planning.fleet_doubt import Doubt, doubt_of
+from qtheory.planning.knee_errors import KneeError, known_error, measured_knees
+from qtheory.predict import TIERS
+from qtheory.system.hardware import find_hardware
+from qtheory.system.replica import replica_of
+from qtheory.system.scenario import Scenario
+from qtheory.system.workload.from_scenario import workload_of
+
+CARD = Scenario(hardware="rtx3050", workload="rag", scheduler="chunked")
+
+
+def closed(scenario: Scenario, **asked: float) -> Knee:
+    return knee(replica_of(scenario), workload_of(scenario), tier="closed", **asked)
+
+
+def test_the_middle_is_the_prediction_without_its_bias() -> None:
+    found = closed(CARD)
+    known = doubt_of("theory, closed", found.binds, find_hardware("rtx3050"), scheduler="chunked")
+    assert found.knee_rps_low < found.knee_rps < found.knee_rps_high
+    middle = math.sqrt(found.knee_rps_low * found.knee_rps_high)
+    assert middle == pytest.approx(found.knee_rps / (1 + known.bias_frac))
+    assert known.bias_frac != 0
+
+
+def test_a_higher_level_is_wider_and_the_knee_is_the_same() -> None:
+    found = [closed(CARD, level=level) for level in (0.5, 0.9, 0.99)]
+    widths = [one.knee_rps_high - one.knee_rps_low for one in found]
+    assert widths == sorted(widths)
+    assert len({one.knee_rps for one in found}) == 1
+
+
+def test_few_systems_make_it_wider_than_many() -> None:
+    few, many = (Doubt(model_frac=0.02, n_systems=n) for n in (3, 300))
+    assert few.interval(10.0, 0.95)[0] < many.interval(10.0, 0.95)[0]
+    assert many.interval(10.0, 0.95)[1] == pytest.approx(10 * math.exp(1.96 * 0.02), rel=1e-3)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_interval_holds_the_knees_that_were_measured(tier: str) -> None:
+    inside = []
+    for row in measured_knees():
+        known = known_error(tier, row.scheduler, row.binds == "KV memory", row.arrivals != "poisson")
+        if known is None or (error := row.log_error(tier)) is None:
+            continue
+        doubt = Doubt(bias_frac=known.bias_frac, model_frac=known.spread_frac, n_systems=known.n_systems)
+        low, high = doubt.interval(row.simulated_rps * math.exp(error), 0.95)
+        inside.append(low <= row.simulated_rps <= high)
+    assert len(inside) >= 15
+    assert sum(inside) >= 0.9 * len(inside)
+
+
+def test_knees_that_are_not_known_well_say_nothing() -> None:
+    row = measured_knees()[0]
+    assert replace(row, low_rps=0.5, high_rps=1.5, simulated_rps=1.0).log_error("closed") is None
+    assert replace(row, simulated_rps=None).log_error("closed") is None
+    sharp = replace(row, closed_rps=2.0, simulated_rps=1.0, low_rps=0.99, high_rps=1.01)
+    assert sharp.log_error("closed") == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked", "reason"),
+    [
+        ({}, {"goodput_frac": 0.95}, "at 90 % good"),
+        ({"arrivals": "gamma(cv=3)"}, {}, "not measured with arrivals gamma"),
+        ({"arrivals": "constant"}, {}, "not measured with arrivals constant"),
+    ],
+)
+def test_what_was_not_measured_has_no_interval_and_says_so(
+    changes: dict[str, str], asked: dict[str, float], reason: str
+) -> None:
+    found = closed(replace(CARD, **changes), **asked)
+    assert found.knee_rps is not None
+    assert found.knee_rps_low is None
+    assert any(note.startswith("no interval: ") and reason in note for note in found.notes)
+
+
+def test_a_scheduler_that_was_not_measured_is_refused() -> None:
+    with pytest.raises(ConfigError, match="errors of knees were not measured: fair"):
+        doubt_of("theory, closed", None, find_hardware("a100"), scheduler="fair")
+
+
+def test_fitted_efficiencies_widen_it_and_are_named() -> None:
+    plain = Scenario(hardware="a100", model="llama-3.1-8b", workload="rag", scheduler="chunked")
+    by_data, fitted = closed(plain), closed(replace(plain, hardware="a100-vllm"))
+    assert by_data.known_frac < fitted.known_frac
+    assert any("steps of a100-vllm off by" in note for note in fitted.notes)
+
+
+def test_slower_steps_are_shorter_limits_on_a_slower_clock() -> None:
+    slower = 1.1
+    lines = [f"linear(base_s={0.01 * c},per_token_s={1e-4 * c})" for c in (1.0, slower)]
+    limits = {"ttft_slo_s": 2.0, "tpot_slo_s": 0.05}
+    base = replace(CARD, kv_blocks=100_000, **limits)
+    slow = closed(replace(base, step_time=lines[1])).knee_rps
+    tight = {name: limit / slower for name, limit in limits.items()}
+    same = closed(replace(base, step_time=lines[0], **tight)).knee_rps
+    assert slow == pytest.approx(same / slower, rel=2e-3)
+
+
+def test_a_level_that_nobody_reaches_has_no_interval() -> None:
+    theory = Theory(replica=replica_of(CARD), workload=workload_of(CARD), scheduler="chunked", tier="closed")
+    never = replace(marks(theory), knee_rps=None)
+    assert with_interval(never, theory) == never
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 1.5])
+def test_a_level_that_is_none_is_refused(level: float) -> None:
+    with pytest.raises(ConfigError, match="level"):
+        closed(CARD, level=level)
+
+
+def test_rows_are_numbers_with_a_system_each() -> None:
+    rows = measured_knees()
+    keys = {(row.scheduler, row.hardware, row.workload, row.arrivals, row.memory, row.model) for row in rows}
+    assert len(keys) == len(rows)
+    assert all(isinstance(row, KneeError) and row.n_requests >= 0 for row in rows)
