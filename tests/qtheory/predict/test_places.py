@@ -1,0 +1,24 @@
+"""Waits for a place come from states without one, not from the mesh."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from qtheory.predict import limit_rps, predict
+from tests.qtheory.predict.worlds import world
+
+CHAT = {"hardware": "l40s", "model": "llama-3.1-8b", "workload": "chat", "scheduler": "chunked"}
+
+
+@pytest.mark.parametrize("share", [0.5, 0.65])
+def test_places_that_are_hardly_ever_all_taken_change_hardly_anything(share: float) -> None:
+    tight, workload = world(**CHAT, kv_blocks=2739, budget_tokens=8192)  # room for 35 requests
+    rate_rps = share * limit_rps(tight, workload)
+    found, free = (
+        predict(replica, workload, rate_rps=rate_rps) for replica in (tight, replace(tight, n_blocks=100_000))
+    )
+    assert found.mean_ttft_s == pytest.approx(free.mean_ttft_s, rel=0.05)
+    assert found.p95_ttft_s == pytest.approx(free.p95_ttft_s, rel=0.05)
+    assert found.mean_tpot_s == pytest.approx(free.mean_tpot_s, rel=0.01)
