@@ -29,6 +29,7 @@ _FLOOR = {"ttft_s": 0.08, "tpot_s": 0.03, "throughput_rps": 0.03}
 """Relative errors of the model itself, by which measurements are weighed."""
 _MOST = 1_000  # requests of a run of the search where the rate keeps up
 _NAMES = ("mfu_frac", "mbu_frac", "overhead_per_step_s", OUTSIDE)
+_OUTSIDE_S = 5e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def _start(card: Hardware) -> dict[str, float]:
     known = {name: float(getattr(card, name)) for name in FRACTIONS}
     if not card.spread_frac:
         known = efficiencies_of(find_hardware(card.name).name, "vllm").constants()
-    return known | {name: float(getattr(card, name)) for name in OVERHEADS} | {OUTSIDE: 5e-3}
+    return known | {name: float(getattr(card, name)) for name in OVERHEADS} | {OUTSIDE: _OUTSIDE_S}
 
 
 def _most(sweep: Sweep, row: Row) -> int | None:

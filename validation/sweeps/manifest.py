@@ -117,8 +117,9 @@ def _sweep(entry: Mapping[str, Any], where: str, folder: Path) -> Sweep:
     values = {key: value for key, value in values.items() if not (key in _NO_LIMIT and value == 0)}
     values["prefix"] = _prefix(own, where)
     takes_cv, takes_slots = "arrivals" not in values, "max_seqs" not in values
-    for key in ("hardware", "model"):
-        values[key] = _beside(values[key], folder)
+    for key in ("hardware", "model", "lengths"):
+        if values.get(key) is not None:
+            values[key] = _beside(values[key], folder)
     try:
         scenario = Scenario(**values)
     except ConfigError as error:
@@ -158,7 +159,7 @@ def _prefix(own: dict[str, Any], where: str) -> str:
 
 
 def _beside(name: str, folder: Path) -> str:
-    """A file of an accelerator or a model: beside the data if it is there, else as given."""
+    """A file of an accelerator, a model or lengths: beside the data if it is there, else as given."""
     return str(folder / name) if "." in name and (folder / name).is_file() else name
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.files import shown_name
 from validation.readers.content import maybe, read_content
 
 from .sweep import Sweep
@@ -88,6 +89,11 @@ def read_rows(sweep: Sweep) -> list[Row]:
     >>> rows[1].label, round(rows[1].ttft_s, 4), rows[1].n_requests
     ('31.4 req/s', 0.0298, 1884)
     """
+    if not sweep.file.exists():
+        folder = shown_name(sweep.file.parent)
+        raise ConfigError(
+            f"{sweep.where}: file: no {shown_name(sweep.file.name)} in {folder}; give its folder as data"
+        )
     content = read_content(sweep.file)
     for column in ("sweep_id", "load", *sweep.rows):
         if column not in content.columns:
@@ -122,7 +128,7 @@ def is_behind(sweep: Sweep, row: Row) -> bool:
     >>> from .manifest import SHIPPED, read_manifest
     >>> sweep = read_manifest(SHIPPED / "kubecon.toml")[0]
     >>> [is_behind(sweep, row) for row in read_rows(sweep)]
-    [False, False, False, False, True, True, True]
+    [False, False, False, False, True]
     """
     if row.throughput_rps is None or row.rate_rps is None:
         return False

@@ -16,6 +16,7 @@ from .loads import scenario_of
 from .measured import Row
 from .served import Fitted, Served
 from .sweep import Sweep
+from .warm import WarmPrefix
 
 __all__ = ["predict_row"]
 
@@ -26,8 +27,8 @@ def predict_row(sweep: Sweep, row: Row, fitted: Fitted) -> Served:
     """Approximation: what theory says of a row.
 
     An open load is a steady state below the limit; above it a closed loop if the client has a cap, else the
-    fluid of a finite run. A warm prefix cache takes its whole blocks off each prompt; what decodes read of
-    them is left out.
+    fluid of a finite run. A warm prefix cache takes its whole blocks off each prompt; they are attended to
+    all the same, as `WarmPrefix` has it.
 
     Parameters
     ----------
@@ -52,8 +53,10 @@ def predict_row(sweep: Sweep, row: Row, fitted: Fitted) -> Served:
     """
     scenario = scenario_of(sweep, row)
     spec = fitted.replica(scenario)
-    scenario = _without_cached(sweep, scenario, spec)
-    spec = replace(spec, prefix_cache=False)
+    cached = _cached_tokens(sweep, spec)
+    scenario = _without(scenario, cached)
+    warm = WarmPrefix(device=spec.step_time, cached_tokens=cached) if cached else spec.step_time
+    spec = replace(spec, prefix_cache=False, step_time=warm)
     workload = workload_of(replace(scenario, client_cap=0))
     if row.load == "closed_concurrency":
         said = _closed(scenario, spec, workload, row.in_flight or 1)
@@ -67,10 +70,14 @@ def predict_row(sweep: Sweep, row: Row, fitted: Fitted) -> Served:
     )
 
 
-def _without_cached(sweep: Sweep, scenario: Scenario, spec: ReplicaSpec) -> Scenario:
+def _cached_tokens(sweep: Sweep, spec: ReplicaSpec) -> int:
+    """Tokens of each prompt that a warm cache has: whole blocks of the text that prompts share."""
+    return sweep.shared_prefix_tokens // spec.block_tokens * spec.block_tokens if spec.prefix_cache else 0
+
+
+def _without(scenario: Scenario, cached: int) -> Scenario:
     """The scenario with prompts as long as what the cache leaves of them."""
-    cached = sweep.shared_prefix_tokens // spec.block_tokens * spec.block_tokens
-    if not (spec.prefix_cache and cached):
+    if not cached:
         return replace(scenario, prefix="none")
     law = parse_law(scenario.prompt or "", where="prompt") if scenario.prompt else None
     if not isinstance(law, Constant):
@@ -113,11 +120,12 @@ def _throughput(sweep: Sweep, scenario: Scenario, said: Prediction) -> float:
     """Requests per second; of a finite run over the time until its last answer."""
     if said.in_flight is not None:
         return said.rate_rps
-    rate = min(said.rate_rps, said.limit_rps)
     if not sweep.is_finite or said.mean_e2e_s is None or said.mean_ttft_s is None:
-        return rate
-    n = scenario.requests or 1
-    return n / (n / rate + said.mean_e2e_s - said.mean_ttft_s)
+        return min(said.rate_rps, said.limit_rps)
+    n, decode_s = scenario.requests or 1, said.mean_e2e_s - said.mean_ttft_s
+    if said.rate_rps < said.limit_rps:
+        return n / (n / said.rate_rps + decode_s)
+    return n / (n / said.limit_rps + decode_s / 2)  # the last batch empties at half its rate, in the mean
 
 
 def _token_time(row: Row, workload: Workload, said: Prediction) -> float | None:
