@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from .replica import Replica
 __all__ = ["Attempted", "Patience", "simulate_retries"]
 
 _WAITS = ("first_token", "answer")
+_LONGEST = 600.0  # logarithm of a factor that is still a number
 _TEXTS = ("block_hashes", "text_runs")
 
 
@@ -71,6 +72,10 @@ class Patience:
         checks.non_negative(retry_delay_s=self.retry_delay_s)
         if not 1.0 <= self.backoff < math.inf:
             raise ConfigError(f"backoff: {self.backoff} must be >= 1")
+        if self.retries * math.log(self.backoff) > _LONGEST:
+            raise ConfigError(
+                f"backoff: {self.backoff:g} with {self.retries} retries gives delays that no clock can count"
+            )
         if self.waits_for not in _WAITS:
             near = checks.nearest(self.waits_for, _WAITS)
             raise ConfigError(
@@ -151,6 +156,33 @@ class Attempted:
         done = self.attempts.status == Status.FINISHED
         last = np.max(np.where(done, at_s, -np.inf).reshape(-1, self.n_each), axis=1)
         return np.where(self.served, last - self.attempts.requests.arrival_s[:: self.n_each], np.nan)
+
+    def by_request(self) -> Records:
+        """One row a request: the attempt that was served, or the last, with times since the first.
+
+        ``sent_s`` is the moment of the first attempt; who still has a retry when the clock is stopped is
+        unfinished; what was never served has no first token and no start.
+        Preemptions and tokens computed again are those of all attempts; steps and gaps are, too.
+        """
+        attempts, each = self.attempts, self._by_request
+        sent = each(~np.isnan(attempts.sent_s))
+        done = each(attempts.status == Status.FINISHED)
+        served: NDArray[np.bool_] = np.asarray(done.any(axis=1))
+        last = np.maximum(sent.sum(axis=1) - 1, 0)
+        row = np.arange(len(served)) * self.n_each + np.where(served, done.argmax(axis=1), last)
+        waits = ~served & (attempts.status[row] == Status.ABORTED) & (last < self.n_each - 1)
+        return replace(
+            attempts,
+            requests=_first_rows(attempts.requests, self.n_each),
+            sent_s=attempts.sent_s[:: self.n_each],
+            status=np.where(waits, Status.UNFINISHED, attempts.status[row]),
+            first_scheduled_s=np.where(served, attempts.first_scheduled_s[row], np.nan),
+            first_token_s=np.where(served, attempts.first_token_s[row], np.nan),
+            finish_s=np.where(waits, np.nan, attempts.finish_s[row]),
+            n_preemptions=each(attempts.n_preemptions).sum(axis=1),
+            cached_tokens=attempts.cached_tokens[row],
+            recomputed_tokens=each(attempts.recomputed_tokens).sum(axis=1),
+        )
 
     def good(self, slo: Slo) -> NDArray[np.bool_]:
         """Which requests were served within the limits, counted from their first attempt.
@@ -247,3 +279,10 @@ def _each(requests: Requests, n_each: int) -> Requests:
         if column is not None and name not in _TEXTS
     }
     return Requests(**repeated)
+
+
+def _first_rows(requests: Requests, n_each: int) -> Requests:
+    """One row of each, again."""
+    columns: dict[str, Any] = {item.name: getattr(requests, item.name) for item in fields(requests)}
+    kept = {name: column[::n_each] for name, column in columns.items() if column is not None}
+    return Requests(**kept)

@@ -21,7 +21,8 @@ _LATENCIES = {
     "e2e": "E2E (s)",
     "queue": "queue (s)",
 }
-_COUNTS = ("n_shed", "n_rejected", "n_unfinished", "n_preemptions")
+_COUNTS = ("n_shed", "n_rejected", "n_given_up", "n_unfinished", "n_preemptions")
+_WHERE_KNOWN = ("cached_frac", "attempts_per_request", "wasted_frac")
 _PLACES = ("", "_low", "_high")  # a value and its limits
 _TWO_GOODPUTS = {"goodput_frac": "goodput (share)", "goodput_rps": "goodput rate"}
 _UNSAID = ("unreliable",)
@@ -102,8 +103,8 @@ def _below(rows: Sequence[Row]) -> list[str]:
 
 def _columns(rows: Sequence[Row], *, without: tuple[str, ...] = ()) -> list[str]:
     counts = [name for name in _COUNTS if any(row.get(name) for row in rows)]
-    if any(row.get("cached_frac") is not None for row in rows):
-        counts.insert(0, "cached_frac")
+    known = [name for name in _WHERE_KNOWN if any(row.get(name) is not None for row in rows)]
+    counts = known + counts
     if any(row.get("precision_reached") is not None for row in rows):
         counts.append("n_replications")
     return [name for name in (*_BESIDE, *counts) if name not in without]

@@ -82,6 +82,10 @@ class RunResult:
         first admitted, and how many these are in all replications: prefill that was spared. None without one.
     recomputed_frac : float
         Tokens computed again after preemption over all tokens computed.
+    n_attempts, n_given_up, attempts_per_request, wasted_frac : int, int, float, float or None
+        Of clients that time out: attempts that were sent, requests whose client gave up for good, attempts by
+        requests, and tokens that were computed for cancelled attempts over all computed. None where clients
+        wait as long as it takes. Latencies count from the first attempt of a request.
     budget_tokens, kv_blocks : int
         The limits in force.
     unreliable : tuple of str
@@ -153,6 +157,10 @@ class RunResult:
     cached_frac: float | None = None
     cached_tokens: int | None = None
     recomputed_frac: float
+    n_attempts: int | None = None
+    n_given_up: int | None = None
+    attempts_per_request: float | None = None
+    wasted_frac: float | None = None
     budget_tokens: int
     kv_blocks: int
     speed: float | None = None

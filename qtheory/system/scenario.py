@@ -28,10 +28,10 @@ def _zero_or_more(**values: int) -> None:
 _CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (checks.integer, ("tp", "max_seqs", "block_tokens", "budget_tokens", "max_model_len_tokens")),
     (checks.integer, ("kv_blocks", "requests", "replicas", "prefill_replicas", "decode_replicas")),
-    (_zero_or_more, ("client_cap", "seed", "long_prefill_threshold_tokens")),
-    (checks.positive, ("link_bytes_per_s", "speed", "rate_rps", "duration_s", "stop_s")),
+    (_zero_or_more, ("client_cap", "retries", "seed", "long_prefill_threshold_tokens")),
+    (checks.positive, ("link_bytes_per_s", "speed", "rate_rps", "duration_s", "stop_s", "timeout_s")),
     (checks.non_negative, ("overhead_per_step_s", "overhead_per_layer_s", "watermark_frac", "load_delay_s")),
-    (checks.non_negative, ("link_latency_s",)),
+    (checks.non_negative, ("link_latency_s", "retry_delay_s")),
     (checks.fraction, ("mfu_frac", "mbu_frac", "memory_frac")),
 )
 _LARGEST = 10**9  # of whole numbers: far beyond any system
@@ -40,6 +40,7 @@ _LARGEST_OF = {
     "replicas": 10_000,
     "prefill_replicas": 10_000,
     "decode_replicas": 10_000,
+    "retries": 100,
     "seed": 2**63 - 1,
 }
 
@@ -199,6 +200,17 @@ class Scenario:
     speed: float = _say(1.0, "factor by which the trace is replayed faster")
     client_cap: int = _say(0, "requests in flight at the client at most, 0: no cap")
     stop_s: float | None = _say(None, "stop the clock here; the rest is unfinished [run until all is served]")
+
+    timeout_s: float | None = _say(
+        None, "clients cancel an attempt after these seconds [they wait as long as it takes]"
+    )
+    retries: int = _say(0, "clients that time out: further attempts at most")
+    retry_delay_s: float = _say(1.0, "clients that time out: seconds until the second attempt is sent")
+    backoff: float = _say(2.0, "clients that time out: factor of that delay from one retry to the next")
+    waits_for: str = _say(
+        "first_token",
+        "clients that time out: what must have come in time: first_token, answer (all of it)",
+    )
 
     ttft_slo_s: float | None = _say(None, "longest time to first token, seconds; inf: none [the profile's]")
     tpot_slo_s: float | None = _say(None, "longest time per output token, seconds; inf: none [the profile's]")

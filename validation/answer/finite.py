@@ -41,6 +41,7 @@ def combine_finite(replications: Sequence[Replication], level: float) -> RunResu
     if len(results) == 1:
         return replace(results[0], level=level)
     numbers: dict[str, Any] = {name: sum(getattr(one, name) for one in results) for name in _TOTALS}
+    numbers |= _of_attempts(results)
     numbers |= {name: _largest(results, name) for name in _LARGEST}
     if cached := seen(results, "cached_tokens"):
         numbers["cached_tokens"] = sum(cached)
@@ -60,6 +61,20 @@ def combine_finite(replications: Sequence[Replication], level: float) -> RunResu
             alone: dict[str, Any] = {name: values[0] if values else None}
             whole = replace(whole, **alone)
     return whole
+
+
+def _of_attempts(results: Sequence[RunResult]) -> dict[str, Any]:
+    """Totals and shares of clients that time out; nothing of others."""
+    attempts = seen(results, "n_attempts")
+    if not attempts:
+        return {}
+    n_attempts, n_requests = sum(attempts), sum(one.n_requests for one in results)
+    return {
+        "n_attempts": n_attempts,
+        "n_given_up": sum(seen(results, "n_given_up")),
+        "attempts_per_request": n_attempts / n_requests if n_requests else 0.0,
+        "wasted_frac": float(np.mean(seen(results, "wasted_frac"))),
+    }
 
 
 def seen(results: Sequence[RunResult], name: str) -> list[float]:

@@ -22,6 +22,7 @@ from sim.record import Records
 from sim.statistics import seeds
 from sim.summary import columns
 
+from .patient import check_patience
 from .serving import Setting, cluster_of
 from .study import Study
 
@@ -136,6 +137,7 @@ def build(scenario: Scenario, study: Study) -> Point:
         if is_length_free:
             scenario = replace(scenario, requests=_STEADY_REQUESTS)
     workload = workload_of(scenario)
+    check_patience(scenario, workload, study)
     if study.is_steady and isinstance(workload.arrivals, DayArrivals | ProfileArrivals):
         raise ConfigError(f"arrivals: {workload.arrivals} has a rate that changes, so no steady state")
     if study.precision is not None:

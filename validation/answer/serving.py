@@ -15,6 +15,7 @@ from qtheory.system.results import RunResult
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload import Workload
 from qtheory.system.workload.request import Requests
+from sim.clients import Patience, simulate_retries
 from sim.cluster import (
     ClusterRecords,
     Member,
@@ -37,6 +38,8 @@ from sim.summary import summarize
 
 from .apart import WHY_STEPWISE, as_cluster, is_apart, pool_cluster_of, pools_of
 from .by_tenant import tenant_rows
+from .patient import WHY_STEPWISE as WHY_PATIENT
+from .patient import patience_of, summarize_attempts
 
 __all__ = ["Served", "Setting", "cluster_of"]
 
@@ -107,6 +110,7 @@ class Setting:
             prefix_cache=spec.prefix_cache,
         )
 
+        self._patience = patience_of(scenario)
         self._pools = None
         if is_apart(scenario):
             self._pools = pools_of(scenario, spec, self._policy, self._replica, cluster)
@@ -151,6 +155,8 @@ class Setting:
         """Records and numbers of the run; replication ``index`` gives a router its random numbers."""
         common: dict[str, Any] = {"peak": self._peak, "n_windows": n_windows, **about}
         slo = self._workload.slo
+        if self._patience is not None:
+            return self._serve_patient(self._patience, common)
         if self._cluster.n_replicas == 1:
             records = simulate(self._requests, self._policy, self._replica, **self._client())
             result = self._with_more(summarize(records, slo, policy=self._policy, **common), records)
@@ -162,8 +168,18 @@ class Setting:
         result = self._with_more(result, found.records)
         return Served(records=found.records, result=result, stepwise=self._why(router))
 
+    def _serve_patient(self, patience: Patience, common: dict[str, Any]) -> Served:
+        """Clients that time out, on the reference engine."""
+        found = simulate_retries(
+            self._requests, self._policy, self._replica, patience, until_s=self._client()["until_s"]
+        )
+        records, result = summarize_attempts(found, self._workload.slo, policy=self._policy, **common)
+        return Served(records=records, result=self._with_more(result, records), stepwise=WHY_PATIENT)
+
     def watch(self, *, index: int, until_s: float) -> tuple[Records | ClusterRecords, Watch]:
         """The same run, step by step up to a moment, with everything that is seen in it."""
+        if self._patience is not None:
+            raise ConfigError("timeout_s: given, but no look inside a run has clients that time out")
         n, replica = self._cluster.n_replicas, self._replica
         watch = Watch(n, self._requests.prompt_tokens.tolist(), [replica.n_blocks] * n)
         client = self._client()

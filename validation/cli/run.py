@@ -49,6 +49,7 @@ def run(
 
     wanted = study.study(output, n_windows=windows_of(windows, output), lean=no_records)
     scenario = flags.load_for(output)
+    inside.check_for(scenario)
     [found] = simulated(answer.compare, scenario, [scenario.scheduler], study=wanted, output=output)
     seen = traced(found, inside)
     emit_runs(

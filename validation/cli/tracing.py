@@ -20,6 +20,7 @@ from .options import RunOutput
 from .values import file_name, reader
 
 if TYPE_CHECKING:
+    from qtheory.system.scenario import Scenario
     from validation.answer import Run, Watched
 
 __all__ = ["TRACE", "TraceFlags", "Traced", "TracedOutput", "traced"]
@@ -102,6 +103,14 @@ class TraceFlags:
         self.window()
         if not self.n_stalls() and name is None and self.trace_window is not None:
             raise ConfigError("--trace-window: given, but there is neither --trace-out nor --explain-stalls")
+
+    def check_for(self, scenario: Scenario) -> None:
+        """Raise, before any work is done, unless a look inside a run of this scenario is possible."""
+        if scenario.timeout_s is not None and (self.n_stalls() or self.trace_out is not None):
+            raise ConfigError(
+                f"timeout_s: {scenario.timeout_s:g} given, but no look inside a run has clients that time "
+                "out; leave it out, or --trace-out and --explain-stalls"
+            )
 
 
 TRACE = TraceFlags()

@@ -51,6 +51,7 @@ def why_not_covered(scenario: Scenario, replica: ReplicaSpec, workload: Workload
         "a rate that changes with the clock": isinstance(workload.arrivals, DayArrivals | ProfileArrivals),
         "a cap at the client": bool(scenario.client_cap),
         "a clock that stops": scenario.stop_s is not None,
+        "clients that time out": scenario.timeout_s is not None,
     }
     reason = next((text for text, holds in reasons.items() if holds), None)
     return None if reason is None else f"no model of {reason}"
