@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .check import CLAIMS, ClaimResults, check_claims
-from .claim import Claim, Finding, Measured
+from .claim import Claim, Compared, Finding, Measured
 
-__all__ = ["CLAIMS", "Claim", "ClaimResults", "Finding", "Measured", "check_claims"]
+__all__ = ["CLAIMS", "Claim", "ClaimResults", "Compared", "Finding", "Measured", "check_claims"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from qtheory.basics import checks
@@ -16,6 +17,7 @@ from . import (
     lifo_under_overload,
     littles_law,
     longest_prefix_starves,
+    mlperf,
     overload_grows,
     prefill_stalls,
     retry_storm,
@@ -40,34 +42,54 @@ CLAIMS: dict[str, Claim] = {
         fcfs_cliff,
         shedding_above_the_limit,
         retry_storm,
+        mlperf,
     )
 }
 """All claims by name."""
 
 
+_NOT_RUN = "not run"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimResult:
-    """A claim with its answer."""
+    """A claim with its answer, or with what is missing for one.
+
+    Parameters
+    ----------
+    claim : Claim
+    finding : Finding or None
+        None if it was not run.
+    missing : str
+        Why it was not run; empty if it was.
+    """
 
     claim: Claim
-    finding: Finding
+    finding: Finding | None
+    missing: str = ""
 
     @property
     def outcome(self) -> str:
-        """``passed`` or ``failed``."""
+        """``passed``, ``failed`` or ``not run``."""
+        if self.finding is None:
+            return _NOT_RUN
         return "passed" if self.finding.holds else "failed"
 
     def text(self) -> str:
         """A line for the claim, then what it is about, what was found, and what a miss teaches."""
-        claim = self.claim
+        claim, finding = self.claim, self.finding
+        if finding is None:
+            return f"{claim.name} ... {_NOT_RUN}: {self.missing}"
         lines = [
             f"{claim.name} ... {self.outcome}: {claim.question}",
             f"  source: {claim.source}",
             f"  calibrated: {claim.calibrated}",
         ]
-        for part in self.finding.parts:
+        lines += [f"  point: {point.text()}" for point in finding.points]
+        lines += [f"  note: {note}" for note in finding.notes]
+        for part in finding.parts:
             lines.append(f"  {'holds' if part.holds else 'MISSED'}: {part.what}: {part.found}")
-        if not self.finding.holds:
+        if not finding.holds:
             lines.append(f"  a miss says: {claim.teaches}")
         return "\n".join(lines)
 
@@ -78,32 +100,54 @@ class ClaimResults:
 
     results: tuple[ClaimResult, ...]
 
+    def _number(self, outcome: str) -> int:
+        return sum(result.outcome == outcome for result in self.results)
+
     @property
     def n_passed(self) -> int:
         """Claims that hold."""
-        return sum(result.finding.holds for result in self.results)
+        return self._number("passed")
 
     @property
     def n_failed(self) -> int:
         """Claims that do not."""
-        return len(self.results) - self.n_passed
+        return self._number("failed")
+
+    @property
+    def n_not_run(self) -> int:
+        """Claims whose data were not given."""
+        return self._number(_NOT_RUN)
 
     @property
     def is_good(self) -> bool:
-        """Whether all hold."""
+        """Whether none failed."""
         return self.n_failed == 0
 
     def text(self) -> str:
-        """All claims, then ``N passed, N failed``."""
+        """All claims, then ``N passed, N failed``, and how many were not run if some were not."""
         closing = f"{self.n_passed} passed, {self.n_failed} failed"
+        if self.n_not_run:
+            closing += f", {self.n_not_run} not run"
         return "\n".join([*(result.text() for result in self.results), closing])
 
     def rows(self) -> list[dict[str, Any]]:
-        """Plain data, a row a thing that must hold."""
+        """Plain data, a row a thing that must hold; one row without such a thing for a claim not run."""
+        rows = []
+        for result in self.results:
+            begin = {"claim": result.claim.name, "outcome": result.outcome}
+            if result.finding is None:
+                rows.append({**begin, "what": result.missing, "found": None, "holds": None})
+            else:
+                rows += [{**begin, **asdict(part)} for part in result.finding.parts]
+        return rows
+
+    def points(self) -> list[dict[str, Any]]:
+        """Plain data, a row a published measurement, beside what was found for it."""
         return [
-            {"claim": result.claim.name, "outcome": result.outcome, **asdict(part)}
+            {"claim": result.claim.name, **asdict(point), "error": point.error}
             for result in self.results
-            for part in result.finding.parts
+            if result.finding is not None
+            for point in result.finding.points
         ]
 
     def told(self) -> list[dict[str, str]]:
@@ -112,27 +156,45 @@ class ClaimResults:
         return [{key: getattr(result.claim, key) for key in keys} for result in self.results]
 
 
-def check_claims(names: Sequence[str] = ()) -> ClaimResults:
+def check_claims(names: Sequence[str] = (), *, data: str | Path | None = None) -> ClaimResults:
     """Answer the claims of these names (default: all).
 
     Parameters
     ----------
     names : sequence of str
+    data : str or Path, optional
+        Folder of published measurements; a claim that reads files is not run where they are missing.
 
     Raises
     ------
     ConfigError
-        If there is no such claim.
+        If there is no such claim or folder, or a file is not what it should be.
 
     Examples
     --------
     >>> check_claims(["prefill-stalls"]).n_passed
     1
+    >>> print(check_claims(["mlperf"]).text())
+    mlperf ... not run: needs --data
+    0 passed, 0 failed, 1 not run
     """
     for name in names:
         if name not in CLAIMS:
             near = checks.nearest(name, CLAIMS)
             raise ConfigError(f"claim: unknown {checks.shown(name)}{near}; one of {', '.join(CLAIMS)}")
+    folder = None if data is None else Path(data)
+    if folder is not None and not folder.is_dir():
+        raise ConfigError(f"data: {folder} is not a folder")
     chosen = dict.fromkeys(names or CLAIMS)
-    answers = [ClaimResult(claim=CLAIMS[name], finding=CLAIMS[name].answer()) for name in chosen]
-    return ClaimResults(results=tuple(answers))
+    return ClaimResults(results=tuple(_answered(CLAIMS[name], folder) for name in chosen))
+
+
+def _answered(claim: Claim, folder: Path | None) -> ClaimResult:
+    if not claim.needs:
+        return ClaimResult(claim=claim, finding=claim.answer())
+    if folder is None:
+        return ClaimResult(claim=claim, finding=None, missing="needs --data")
+    lacking = [name for name in claim.needs if not (folder / name).is_file()]
+    if lacking:
+        return ClaimResult(claim=claim, finding=None, missing=f"{folder} has no {', '.join(lacking)}")
+    return ClaimResult(claim=claim, finding=claim.answer(folder))

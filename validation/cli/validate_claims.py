@@ -8,25 +8,38 @@ from cyclopts import Parameter
 
 from .emit import Answer, emit
 from .options import OUTPUT, Output
+from .values import reader
 
 __all__ = ["claims"]
 
 CLAIM_FAILED = 1
 
 _NAMES = Parameter(name="NAME", help="claims to answer [all]")
+_DATA = Parameter(
+    help="folder of published measurements, with benchmarks, traces and distserve in it; without it claims "
+    "that read them are not run [none]",
+    converter=reader("", str),
+    n_tokens=1,
+)
 
 
-def claims(*names: Annotated[str, _NAMES], output: Output = OUTPUT) -> int:
+def claims(
+    *names: Annotated[str, _NAMES],
+    data: Annotated[str | None, _DATA] = None,
+    output: Output = OUTPUT,
+) -> int:
     """Answer claims: what is asked, by whom it was seen, what was found, then ``N passed, N failed``.
 
     A claim that does not hold is shown with what that teaches, and the exit code is 1; it is 2 if there is no
-    claim of a name.
+    claim of a name. Claims that need published measurements are not run without ``--data``.
     """
     from validation.claims import check_claims  # slow to import, so only here
 
     output.check()
-    results = check_claims(names)
+    results = check_claims(names, data=data)
     counts = {"n_passed": results.n_passed, "n_failed": results.n_failed}
-    more = {"claims": results.told(), "summary": counts}
+    if results.n_not_run:
+        counts["n_not_run"] = results.n_not_run
+    more = {"claims": results.told(), "points": results.points(), "summary": counts}
     emit(Answer(rows=results.rows(), text=results.text(), more=more), output)
     return 0 if results.is_good else CLAIM_FAILED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +21,10 @@ MISS = Claim(
 )
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize("name", [name for name, claim in CLAIMS.items() if not claim.needs])
 def test_the_claim_holds(name: str) -> None:
     (result,) = check_claims([name]).results
+    assert result.finding is not None
     assert [part for part in result.finding.parts if not part.holds] == []
     assert len(result.finding.parts) >= 2
 
@@ -60,6 +62,31 @@ def test_a_claim_of_another_name_is_bad_input(capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr()
     assert said.out == ""
     assert "did you mean 'prefill-stalls'" in said.err
+
+
+def test_without_its_data_a_claim_is_not_run_and_that_is_no_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["validate", "claims", "mlperf", "prefill-stalls"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "mlperf ... not run: needs --data"
+    assert lines[-1] == "1 passed, 0 failed, 1 not run"
+    assert main(["validate", "claims", "mlperf", "--data", str(tmp_path)]) == 0
+    assert f"not run: {tmp_path} has no benchmarks/" in capsys.readouterr().out
+
+
+def test_programs_are_told_what_was_not_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "claims", "mlperf", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["summary"] == {"n_passed": 0, "n_failed": 0, "n_not_run": 1}
+    (row,) = found["result"]
+    assert (row["outcome"], row["what"], row["holds"]) == ("not run", "needs --data", None)
+
+
+def test_a_folder_that_there_is_not_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "claims", "mlperf", "--data", "no/such"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.strip().splitlines()[-1][-28:]) == ("", "data: no/such is not a folder"[-28:])
 
 
 def test_programs_get_every_part(capsys: pytest.CaptureFixture[str]) -> None:
