@@ -50,22 +50,22 @@ def _line(scenario: Scenario) -> str:
     limit = limit_rps(replica, workload)
     rates = np.linspace(0.05, 0.8, _N_POINTS) * limit
     closed = milliseconds(lambda: sweep(replica, workload, rates.tolist())) / _N_POINTS
-    numeric = [_numeric(scenario, load * limit) for load in _LOADS]
-    whole = milliseconds(lambda: knee(replica, workload), times=1) / 1000
+    numeric = [
+        _answered(lambda load=load: predict(replica, workload, rate_rps=load * limit)) for load in _LOADS
+    ]
+    whole = _answered(lambda: knee(replica, workload))
     shown = " ".join("    -" if each is None else f"{each:>5.0f}" for each in numeric)
+    shown += "      -" if whole is None else f" {whole / 1000:>6.2f}"
     ratio = "-"
     if scenario.scheduler != "disaggregated" and numeric[1]:  # pools visit every step: minutes
         at = replace(scenario, rate_rps=_LOADS[1] * limit, requests=_N_REQUESTS)
         ratio = f"{milliseconds(lambda: run(at, study=Study(n_replications=1)), times=1) / numeric[1]:.0f}"
-    return (
-        f"{scenario.scheduler:<13}  {scenario.arrivals:<12}  {closed:>6.2f} {shown} {whole:>6.2f}  {ratio:>5}"
-    )
+    return f"{scenario.scheduler:<13}  {scenario.arrivals:<12}  {closed:>6.2f} {shown}  {ratio:>5}"
 
 
-def _numeric(scenario: Scenario, rate_rps: float) -> float | None:
-    """Milliseconds of a point; None where the tier has no answer."""
-    replica, workload = replica_of(scenario), workload_of(scenario)
+def _answered(work: Callable[[], object]) -> float | None:
+    """Milliseconds of an answer; None where there is none."""
     try:
-        return milliseconds(lambda: predict(replica, workload, rate_rps=rate_rps), times=2)
+        return milliseconds(work, times=2)
     except ServingError:
         return None

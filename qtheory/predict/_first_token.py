@@ -29,7 +29,7 @@ Ints = NDArray[np.intp]
 
 _SHARES = (1 / 6, 3 / 6, 5 / 6)  # of the step that are over when a request arrives
 _NODES = 9  # numbers running
-_EDGE = 0.01  # of a place
+_EDGE, _SEVERAL = 0.01, 3  # places
 _MOST_STRETCH = 4.0
 
 
@@ -103,7 +103,7 @@ def _found(backlog: Backlog) -> _Found:
     x = mesh.x[w, y] + mesh.waiting[w] - mesh.waiting[w - taken] - mesh.decoded[w, y] / mesh.remaining
     x = np.maximum(x, 0.0)
     idle = mesh.idle[w, y] / mesh.rate_rps / mesh.stays_s[w, y]
-    nodes = _nodes(x, weight, mesh.engine.slots - mesh.joining)
+    nodes = _nodes(x, weight, mesh)
     rests_s = np.concatenate([[0.0], np.geomspace(seconds.min() / 8, seconds.max(), 12)])
     times_s = np.concatenate([[0.0], np.geomspace(seconds.min() / 8, 1.001 * seconds.max(), 40)])
     shape = (mesh.n_w, len(nodes), len(rests_s), len(times_s))
@@ -148,13 +148,15 @@ def _joined(mesh: Mesh, found: _Found) -> Floats:
     return np.asarray(laws @ waiting / np.maximum(laws.sum(axis=1), 1e-300) * each + batch)
 
 
-def _nodes(x: Floats, weight: Floats, shut: float) -> Floats:
-    """Nodes that hold all of ``x``; if there is a place or none is not blurred between them."""
+def _nodes(x: Floats, weight: Floats, mesh: Mesh) -> Floats:
+    """Nodes that hold all of ``x``; places for several, for one or for none are not blurred between them."""
     order = np.argsort(x)
     below = np.cumsum(weight[order])
-    levels = np.append(np.linspace(0.0, 1.0, _NODES - 2)[1:-1], [0.96, 0.9995])
+    levels = np.append(np.linspace(0.0, 1.0, _NODES - 2)[1:-1], [0.95, 0.99, 0.9995])
     inner = np.interp(levels, below, x[order])
-    edge = [shut, shut + _EDGE] if x.min() < shut < x.max() - _EDGE else []
+    shut = mesh.engine.slots - mesh.joining
+    edge = np.array([shut - _SEVERAL * mesh.joining, shut, shut + _EDGE])
+    edge = edge[(edge > x.min()) & (edge < x.max())]
     nodes = np.unique(np.concatenate([[x.min()], inner, edge, [x.max()]]).round(6))
     return nodes if len(nodes) > 1 else np.array([nodes[0], nodes[0] + 1.0])
 

@@ -32,6 +32,8 @@ class Engine:
     kv_tokens : float
         Tokens that the KV memory holds.
     block_tokens : int
+    cuts_prompts : bool
+        Whether a prompt may be computed in parts.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Engine:
     max_seqs: int
     kv_tokens: float
     block_tokens: int
+    cuts_prompts: bool = False
 
     def step_s(self, prompt_tokens: float, n_decodes: float) -> float:
         """Seconds of a step of ``n_decodes`` decodes and this many tokens of average prompts."""
@@ -89,7 +92,11 @@ class Engine:
 
     @cached_property
     def weighted_tokens(self) -> Floats:
-        """Prompts (k,) in tokens of average depth: a long prompt costs more a token than a short one."""
+        """Prompts (k,) in tokens of average depth: a long prompt costs more a token than a short one.
+
+        Where prompts are cut, a token brings its part of what a full step costs in any case; a long prompt
+        then takes longer steps, and hardly more of them.
+        """
         demand, large = self.demand, float(self.budget_tokens)
         base = StepLoad(0, 0, large, large * demand.mean_depth, large, 1)  # type: ignore[arg-type]
         wider = base._replace(prefill_tokens=1.01 * large, prefill_context_tokens=1.01 * large)  # type: ignore[arg-type]
@@ -100,7 +107,8 @@ class Engine:
         if per_token + per_pair * demand.mean_depth <= 0:
             return demand.prompt_tokens
         tokens = demand.prompt_tokens
-        cost = tokens * (per_token + per_pair * (tokens + 1) / 2)
+        fixed = max(at_base / large - per_token - per_pair * demand.mean_depth, 0.0) * self.cuts_prompts
+        cost = tokens * (per_token + fixed + per_pair * (tokens + 1) / 2)
         return np.asarray(cost * demand.mean_prompt / (cost @ demand.prompt_probs))
 
 
@@ -130,4 +138,5 @@ def engine_of(replica: ReplicaSpec, demand: Demand) -> Engine:
         max_seqs=scheduler.max_seqs or 128,
         kv_tokens=float(replica.n_blocks * replica.block_tokens),
         block_tokens=replica.block_tokens,
+        cuts_prompts=not scheduler.whole_prompts,
     )

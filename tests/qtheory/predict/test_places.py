@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from qtheory.predict import limit_rps, predict
+from qtheory.predict.demand import demand_of
+from qtheory.predict.inputs import engine_of
 from tests.qtheory.predict.worlds import world
 
 CHAT = {"hardware": "l40s", "model": "llama-3.1-8b", "workload": "chat", "scheduler": "chunked"}
@@ -22,3 +24,15 @@ def test_places_that_are_hardly_ever_all_taken_change_hardly_anything(share: flo
     assert found.mean_ttft_s == pytest.approx(free.mean_ttft_s, rel=0.05)
     assert found.p95_ttft_s == pytest.approx(free.p95_ttft_s, rel=0.05)
     assert found.mean_tpot_s == pytest.approx(free.mean_tpot_s, rel=0.01)
+
+
+def test_a_long_prompt_takes_longer_steps_and_hardly_more_of_them_where_steps_cost_much_anyway() -> None:
+    machine = {"hardware": "a100", "model": "qwen3-30b-a3b", "workload": "summarize", "budget_tokens": 512}
+    tokens = {}
+    for scheduler in ("chunked", "fcfs"):
+        replica, workload = world(**machine, scheduler=scheduler)
+        engine = engine_of(replica, demand_of(workload))
+        longest = engine.demand.prompt_tokens.argmax()
+        tokens[scheduler] = engine.weighted_tokens[longest] / engine.demand.prompt_tokens[longest]
+    assert 1 < tokens["chunked"] < 1.03
+    assert tokens["fcfs"] > 1.1
