@@ -71,7 +71,7 @@ def scheduler_spec(replica: ReplicaSpec, name: str) -> SchedulerSpec:
     return replace(spec, budget_tokens=min(replica.max_model_len_tokens, WHOLE_PROMPT_BUDGET_TOKENS))
 
 
-CLOSE_NOTE = "close to 1 small errors of the limit make large ones of the wait"
+CLOSE_NOTE = "so close to 1 that small errors of the limit make large ones of the wait"
 REJECTED_NOTE = "are rejected, and count here as served"
 """Ends of the warnings that a load is close to 1, and that some requests can never run."""
 

@@ -49,7 +49,7 @@ def picture(found: Stored) -> Figure:
     ConfigError
         If no cell has a prediction.
     """
-    title = f"Predicted and simulated: {_design(found)}; band: allowed to load 0.8"
+    title = f"Predicted and simulated: {_design(found)}; band: allowed"
     return draw_agreement(found.scores, title=title)
 
 
@@ -120,7 +120,7 @@ def _answer(scores: Sequence[Score], targets: Sequence[Target]) -> list[str]:
     verdict = f"{len(held) - len(missed)} of {len(held)} targets are met"
     return [
         f"Of {n_judged} judged cells {', '.join(parts)}.{rest}",
-        f"{verdict}; missed: {', '.join(missed)}." if missed else f"{verdict}.",
+        f"{verdict}; missed: {'; '.join(missed)}." if missed else f"{verdict}.",
         "A cell is undecided where the simulation is not sharp enough to tell; it never counts as passed, "
         "and its error is taken for infinite in the 95th percentile of a target.",
     ]

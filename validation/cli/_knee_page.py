@@ -9,7 +9,7 @@ from qtheory.report import Page, Section, human
 from qtheory.system.provenance import Provenance
 
 from ._knee_sure import certainty, close_to
-from ._knee_text import KNEES, MARKS, knee_facts, knee_notes, knee_rows, points, shown_columns
+from ._knee_text import KNEES, MARKS, knee_facts, knee_notes, knee_rows, load_of, points, shown_columns
 from ._page import file_marks
 from ._words import command_line
 
@@ -49,7 +49,6 @@ def knee_page(
         Coverage of the intervals of simulated knees.
     """
     first = asked[0]
-    load = first.scenario.trace or first.scenario.workload
     rows = knee_rows(found)
     notes = knee_notes(found)
     sections = [
@@ -67,7 +66,7 @@ def knee_page(
         *(part for name, parts in said.items() for part in sums(name, parts)),
     ]
     return Page(
-        title=f"How much load: {first.replica.model.name} on {first.replica.hardware.name}, {load}",
+        title=f"How much load: {first.replica.model.name} on {first.replica.hardware.name}, {load_of(first)}",
         answer=_answer(found, level),
         sections=sections,
         command=command_line(),
@@ -95,7 +94,8 @@ def _answer(found: Sequence[Knee], level: float) -> list[str]:
 
 def _binding(one: Knee) -> str:
     """What stands in the way, what is missed first, and how steeply it goes down, in a sentence each."""
-    words = [f"{one.binds} binds" if one.binds else "nothing is seen to bind"]
+    verb = "bind" if (one.binds or "").endswith("s") else "binds"
+    words = [f"{one.binds} {verb}" if one.binds else "nothing is seen to bind"]
     if one.knee_rps and one.fails:
         words.append(f"beyond the knee most requests miss {one.fails}")
     if one.cliff_slope is not None:
@@ -110,7 +110,7 @@ def _picture(asked: Sequence[Asked], found: Sequence[Knee]) -> list[Section]:
         return []
     from ._knee_plot import draw_knees
 
-    caption = "Share of good requests against the arrival rate; a dot marks each knee."
+    caption = "Share of good requests against the arrival rate; a dot marks each knee, a bar its interval."
     if any(low is not None for one in found for _, _, low, _ in one.curve):
         caption += " Simulated curves have marks and a band of two standard errors."
     return [Section(title="Goodput against the rate", figure=draw_knees(found, asked), caption=caption)]

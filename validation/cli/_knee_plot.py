@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from qtheory.basics.errors import ConfigError
 from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, looks, new_figure
 
+from ._knee_text import load_of
 from .heading import limits_text
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_knees"]
 
+_APART = 1.6  # per cent between the bars of intervals
 _MARGIN = 1.5  # of the largest knee, on the axis of rates
 
 
@@ -44,11 +46,10 @@ def draw_knees(found: Sequence[Knee], asked: Sequence[Asked]) -> Figure:
         figure = new_figure(4.2)
         axes = figure.add_subplot()
         axes.axhline(level, color="#777777", linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-        for one in found:
+        for place, one in enumerate(found):
             _line(axes, one, places[one.scheduler], level)
-        knees = [one.knee_rps for one in found if one.knee_rps is not None]
-        ends = [one.curve[-1][0] for one in found if one.curve]
-        axes.set_xlim(0, min(_MARGIN * max(knees), max(ends)) if knees else max(ends))
+            _interval(axes, one, places[one.scheduler], level + _APART * (place - (len(found) - 1) / 2))
+        axes.set_xlim(0, _last_rate(found))
         axes.set_ylim(-2, 104)
         axes.set_yticks(range(0, 101, 20))
         axes.set_xlabel("arrival rate (req/s)")
@@ -56,6 +57,14 @@ def draw_knees(found: Sequence[Knee], asked: Sequence[Asked]) -> Figure:
         axes.set_title(fitted(_title(asked[0])))
         axes.legend(frameon=False, loc="lower left")
     return figure
+
+
+def _last_rate(found: Sequence[Knee]) -> float:
+    """Where the axis of rates ends: behind the curves and the intervals, but not far from the knees."""
+    knees = [one.knee_rps for one in found if one.knee_rps is not None]
+    ends = [one.curve[-1][0] for one in found if one.curve]
+    ends += [1.02 * one.knee_rps_high for one in found if one.knee_rps_high is not None]
+    return min(_MARGIN * max(knees), max(ends)) if knees else max(ends)
 
 
 def _line(axes: Axes, one: Knee, place: int, level: float) -> None:
@@ -80,11 +89,16 @@ def _line(axes: Axes, one: Knee, place: int, level: float) -> None:
     if one.knee_rps is None:
         return
     axes.plot([one.knee_rps], [level], color=color, marker="o", markersize=6, zorder=4)
-    if one.knee_rps_low is not None and one.knee_rps_high is not None:
-        axes.hlines(level, one.knee_rps_low, one.knee_rps_high, color=color, linewidth=4, alpha=0.5)
+
+
+def _interval(axes: Axes, one: Knee, place: int, height: float) -> None:
+    """A bar; those of several schedulers lie side by side."""
+    if one.knee_rps is None or one.knee_rps_low is None or one.knee_rps_high is None:
+        return
+    color = PALETTE[place % len(PALETTE)]
+    axes.hlines(height, one.knee_rps_low, one.knee_rps_high, color=color, linewidth=3, alpha=0.5)
 
 
 def _title(one: Asked) -> str:
-    load = one.scenario.trace or one.scenario.workload
     good = limits_text(one.workload.slo).replace("<=", "\u2264")
-    return f"{one.replica.model.name} on {one.replica.hardware.name}, {load}\ngood request: {good}"
+    return f"{one.replica.model.name} on {one.replica.hardware.name}, {load_of(one)}\ngood request: {good}"

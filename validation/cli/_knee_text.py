@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 from qtheory.report import folded, human, pairs, table
@@ -17,6 +18,7 @@ from .heading import (
     _step_time,
     limits_text,
 )
+from .resolved import load_name
 
 if TYPE_CHECKING:
     from qtheory.planning import Knee
@@ -31,6 +33,7 @@ __all__ = [
     "knee_notes",
     "knee_rows",
     "knee_text",
+    "load_of",
     "points",
     "shown_columns",
 ]
@@ -72,6 +75,17 @@ def knee_heading(asked: Sequence[Asked], goodput_frac: float) -> str:
     return pairs(knee_facts(asked, goodput_frac), most_letters=MOST_LETTERS)
 
 
+def load_of(one: Asked) -> str:
+    """What the load is called: a trace by the name of its file.
+
+    Parameters
+    ----------
+    one : Asked
+    """
+    name = load_name(cast("Run", _AsRun(one)))
+    return PurePath(name).name if one.scenario.trace is not None else name
+
+
 def knee_facts(asked: Sequence[Asked], goodput_frac: float) -> dict[str, object]:
     """What was assumed of system, load and limits, as above every other table.
 
@@ -85,7 +99,6 @@ def knee_facts(asked: Sequence[Asked], goodput_frac: float) -> dict[str, object]
     runs = [cast("Run", _AsRun(one)) for one in asked]
     one, scenario = asked[0], asked[0].scenario
     lengths = one.workload.lengths
-    load = scenario.trace or ("own lengths" if scenario.prompt and scenario.output else scenario.workload)
     means = f"{lengths.mean_prompt_tokens:,.0f} prompt and {lengths.mean_output_tokens:,.0f} output tokens"
     arrivals = scenario.arrivals if scenario.trace is None else "as recorded"
     return {
@@ -96,7 +109,7 @@ def knee_facts(asked: Sequence[Asked], goodput_frac: float) -> dict[str, object]
         **_prefix_cache(runs),
         "step": _limits_of_steps(runs),
         **_replicas(runs[0]),
-        "load": f"{load}, {arrivals}, {means} in the mean",
+        "load": f"{load_name(runs[0])}, {arrivals}, {means} in the mean",
         "good request": limits_text(one.workload.slo),
         "knee": f"largest rate at which {100 * goodput_frac:g} % of all requests are good",
     }
