@@ -31,6 +31,7 @@ NOTES = (
     "bulk_service",
     "knee",
     "cache",
+    "own",
 )
 """Every note, in reading order: ``NAME.md`` with the text, ``NAME.py`` with ``tables()``."""
 
