@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConfigError
-from qtheory.system.hardware import find_hardware
 from qtheory.system.hardware.fitted import efficiencies_of, shaped
 from qtheory.system.hardware.hardware import Hardware
 from qtheory.system.replica import replica_of
 from qtheory.system.steptime import FRACTIONS, OVERHEADS
-from validation.calibrate.search import find
+from validation.calibrate.search import PER_SEQUENCE, find
 from validation.calibrate.server import OUTSIDE, Server
 
 from .measured import Row, is_behind
@@ -30,6 +30,7 @@ _FLOOR = {"ttft_s": 0.08, "tpot_s": 0.03, "throughput_rps": 0.03}
 _MOST = 1_000  # requests of a run of the search where the rate keeps up
 _NAMES = ("mfu_frac", "mbu_frac", "overhead_per_step_s", OUTSIDE)
 _OUTSIDE_S = 5e-3
+_NOT_MET = 0.10  # median relative error of TPOT from which a host time of each sequence is fitted too
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ def calibrated(sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> Fitted:
 
     Compared are TTFT and TPOT of every row, TTFT only where the served rate keeps up, and the rate where it
     does not. Each is weighed against the usual values and their spread, as in `validation.calibrate`; what
-    the rows hardly tell is held at its usual value, and the rest is fitted again.
+    the rows hardly tell is held at its usual value, and the rest is fitted again. Host time of each sequence
+    of a step is fitted too where TPOT is not met without it.
 
     Parameters
     ----------
@@ -65,35 +67,65 @@ def calibrated(sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> Fitted:
     ...
     qtheory.basics.errors.ConfigError: calibrate: no rows to calibrate on
     """
-    if not sweeps:
-        raise ConfigError("calibrate: no rows to calibrate on")
-    first = sweeps[0][0]
-    for sweep, _ in sweeps:
-        for key in ("hardware", "model", "tp"):
-            if getattr(sweep.scenario, key) != getattr(first.scenario, key):
-                raise ConfigError(f"{sweep.where}: {key}: differs within group {first.group!r}")
-    rows = [(sweep, row) for sweep, some in sweeps for row in some]
-    wanted = [entry for place, each in enumerate(rows) for entry in _quantities(place, *each)]
-    if not wanted:
-        raise ConfigError(f"{first.where}: no TTFT, TPOT or rate to calibrate on")
-    base = _base(first)
-    server = Server.of(replace(first.scenario, prefix="none"), base)
-    start = _start(base)
+    asked = _Asked.of(sweeps)
+    names = [name for name in _NAMES if name != OUTSIDE or any(e.key == "ttft_s" for e in asked.wanted)]
+    best = _fit(asked, names)
+    if asked.median_tpot_error(best) > _NOT_MET:
+        best = _fit(asked, [*names, PER_SEQUENCE])
+    return best
 
-    def made(values: Mapping[str, float]) -> Array:
-        fitted = _fitted(server, values)
-        served = [run_row(sweep, row, fitted, most=_most(sweep, row), runs=1) for sweep, row in rows]
-        return np.array([_log(served[entry.place], entry.key) for entry in wanted])
 
-    target = np.log([entry.measured for entry in wanted])
-    floor = np.array([_FLOOR[entry.key] for entry in wanted])
-    names = [name for name in _NAMES if name != OUTSIDE or any(e.key == "ttft_s" for e in wanted)]
-    found = find(lambda values: (made(values) - target) / floor, start, names)
+def _fit(asked: _Asked, names: list[str]) -> Fitted:
+    found = find(asked.residuals, asked.start, names)
     told = [name for name in names if name not in found.unclear]
     if told and len(told) < len(names):  # what the rows hardly tell stays at its usual value
-        found = find(lambda values: (made(values) - target) / floor, start, told)
-    best = _fitted(server, found.values)
+        found = find(asked.residuals, asked.start, told)
+    best = _fitted(asked.server, found.values)
     return replace(best, errors=found.errors, unclear=found.unclear)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Rows to be met, and what serves them."""
+
+    server: Server
+    start: Mapping[str, float]
+    rows: Sequence[tuple[Sweep, Row]]
+    wanted: Sequence[_Wanted]
+
+    @classmethod
+    def of(cls, sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> _Asked:
+        if not sweeps:
+            raise ConfigError("calibrate: no rows to calibrate on")
+        first = sweeps[0][0]
+        for sweep, _ in sweeps:
+            for key in ("hardware", "model", "tp"):
+                if getattr(sweep.scenario, key) != getattr(first.scenario, key):
+                    raise ConfigError(f"{sweep.where}: {key}: differs within group {first.group!r}")
+        rows = [(sweep, row) for sweep, some in sweeps for row in some]
+        wanted = [entry for place, each in enumerate(rows) for entry in _quantities(place, *each)]
+        if not wanted:
+            raise ConfigError(f"{first.where}: no TTFT, TPOT or rate to calibrate on")
+        base = _base(first)
+        server = Server.of(replace(first.scenario, prefix="none"), base)
+        return cls(server, _start(base), rows, wanted)
+
+    def gaps(self, fitted: Fitted) -> Array:
+        """Logarithms of simulated over measured."""
+        served = [run_row(sweep, row, fitted, most=_most(sweep, row), runs=1) for sweep, row in self.rows]
+        made = np.array([_log(served[entry.place], entry.key) for entry in self.wanted])
+        return np.asarray(made - np.log([entry.measured for entry in self.wanted]))
+
+    def residuals(self, values: Mapping[str, float]) -> Array:
+        """The same in units of the errors of the model."""
+        floor = np.array([_FLOOR[entry.key] for entry in self.wanted])
+        return np.asarray(self.gaps(_fitted(self.server, values)) / floor)
+
+    def median_tpot_error(self, fitted: Fitted) -> float:
+        """Relative, 0 where no TPOT is measured."""
+        pairs = zip(self.gaps(fitted), self.wanted, strict=True)
+        errors = [abs(float(gap)) for gap, entry in pairs if entry.key == "tpot_s"]
+        return median(errors) if errors else 0.0
 
 
 def _base(sweep: Sweep) -> Hardware:
@@ -106,17 +138,22 @@ def _start(card: Hardware) -> dict[str, float]:
     """The usual values."""
     known = {name: float(getattr(card, name)) for name in FRACTIONS}
     if not card.spread_frac:
-        known = efficiencies_of(find_hardware(card.name).name, "vllm").constants()
-    return known | {name: float(getattr(card, name)) for name in OVERHEADS} | {OUTSIDE: _OUTSIDE_S}
+        known = efficiencies_of(card.name, "vllm").constants()
+    return (
+        known
+        | {name: float(getattr(card, name)) for name in OVERHEADS}
+        | {PER_SEQUENCE: 0.0, OUTSIDE: _OUTSIDE_S}
+    )
 
 
 def _most(sweep: Sweep, row: Row) -> int | None:
     """Requests of a run of the search: as many as were sent where a queue grows."""
-    return None if sweep.is_finite or is_behind(sweep, row) else _MOST
+    return None if sweep.ends or is_behind(sweep, row) else _MOST
 
 
 def _fitted(server: Server, values: Mapping[str, float]) -> Fitted:
-    return Fitted(roofline=server.roofline(values), values=dict(values))
+    card = {name: value for name, value in values.items() if name != PER_SEQUENCE}
+    return Fitted(roofline=server.roofline(card), values=dict(values))
 
 
 def _quantities(place: int, sweep: Sweep, row: Row) -> list[_Wanted]:

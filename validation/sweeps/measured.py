@@ -132,7 +132,7 @@ def is_behind(sweep: Sweep, row: Row) -> bool:
     """
     if row.throughput_rps is None or row.rate_rps is None:
         return False
-    return row.throughput_rps < (_FINITE if sweep.is_finite else _KEEPS_UP) * row.rate_rps
+    return row.throughput_rps < (_FINITE if sweep.ends else _KEEPS_UP) * row.rate_rps
 
 
 def _row(row: dict[str, str], line: int, where: str) -> Row:

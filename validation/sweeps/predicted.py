@@ -120,7 +120,7 @@ def _throughput(sweep: Sweep, scenario: Scenario, said: Prediction) -> float:
     """Requests per second; of a finite run over the time until its last answer."""
     if said.in_flight is not None:
         return said.rate_rps
-    if not sweep.is_finite or said.mean_e2e_s is None or said.mean_ttft_s is None:
+    if not sweep.ends or said.mean_e2e_s is None or said.mean_ttft_s is None:
         return min(said.rate_rps, said.limit_rps)
     n, decode_s = scenario.requests or 1, said.mean_e2e_s - said.mean_ttft_s
     if said.rate_rps < said.limit_rps:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from qtheory.system.replica import ReplicaSpec, replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.steptime import Roofline
+from qtheory.system.steptime.host import HostTime
+from validation.calibrate.search import PER_SEQUENCE
 from validation.calibrate.server import OUTSIDE
 
 __all__ = ["Fitted", "Served"]
@@ -72,7 +74,9 @@ class Fitted:
         if self.roofline is None:
             return spec
         own = replace(spec.roofline, hardware=self.roofline.hardware)
-        return replace(spec, hardware=own.hardware, roofline=own, step_time=own)
+        per_sequence_s = self.values.get(PER_SEQUENCE, 0.0)
+        step_time = HostTime(device=own, per_sequence_s=per_sequence_s) if per_sequence_s else own
+        return replace(spec, hardware=own.hardware, roofline=own, step_time=step_time)
 
     def said(self) -> str:
         """The parameters in words."""
@@ -80,6 +84,7 @@ class Fitted:
             "mfu_frac": ("MFU", 100.0, "%"),
             "mbu_frac": ("MBU", 100.0, "%"),
             "overhead_per_step_s": ("host", 1e3, "ms a step"),
+            PER_SEQUENCE: ("host", 1e6, "us a sequence"),
             OUTSIDE: ("outside the engine", 1e3, "ms"),
         }
         parts = []

@@ -100,6 +100,11 @@ class Sweep:
             raise ConfigError(f"{self.where}: replications: {self.replications} must be >= 1")
 
     @property
+    def ends(self) -> bool:
+        """Whether a run is one of so many requests, with its end in the numbers, and no steady state."""
+        return self.is_finite or self.scenario.requests is not None
+
+    @property
     def name(self) -> str:
         """What it is called in the answer: its id, and the rows if they were chosen."""
         chosen = ", ".join(f"{key} {'|'.join(values)}" for key, values in self.rows.items())
