@@ -23,6 +23,7 @@ __all__ = [
     "log_ticks",
     "looks",
     "new_figure",
+    "plain",
     "save_figure",
 ]
 
@@ -105,7 +106,23 @@ def fitted(title: str) -> str:
     >>> fitted("the goodput of a scheduler " * 5).count(chr(10))
     2
     """
-    return "\n".join(fill(line, _TITLE_LETTERS) for line in title.splitlines())
+    return "\n".join(fill(plain(line), _TITLE_LETTERS) for line in title.splitlines())
+
+
+def plain(name: str) -> str:
+    r"""A name as a figure shows it letter by letter: two dollar signs in it are no formula.
+
+    Parameters
+    ----------
+    name : str
+        Such as that of a file.
+
+    Examples
+    --------
+    >>> print(plain("a$b$.csv"))
+    a\$b\$.csv
+    """
+    return name.replace("$", r"\$")
 
 
 def log_ticks(axis: Any, low: float, high: float) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.units import label
 
-from .canvas import MARKERS, PALETTE, fitted, house_style, looks, new_figure
+from .canvas import MARKERS, PALETTE, fitted, house_style, looks, new_figure, plain
 from .text import human
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _lines(axes: Axes, lines: Mapping[str, list[tuple[float, float]]]) -> None:
             zorder=3,
         )
         axes.annotate(
-            name,
+            plain(name),
             (right, heights[index]),
             xytext=(10, 0),
             textcoords="offset points",
@@ -215,7 +215,7 @@ def _bars(panel: Axes, rows: Sequence[Row], name: str, limit: float | None) -> N
     shown = [human(name, row.get(name)) for row in rows]
     for text in panel.bar_label(bars, shown, padding=3):
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1})
-    panel.set_yticks(range(len(rows)), names)
+    panel.set_yticks(range(len(rows)), list(map(plain, names)))
     panel.set_title(label(name), fontsize=10)
     panel.grid(visible=False, axis="y")
     panel.margins(x=0.4)

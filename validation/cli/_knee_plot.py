@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from qtheory.basics.errors import ConfigError
-from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, looks, new_figure
+from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, looks, new_figure, plain
 
 from ._knee_text import load_of
 from .heading import limits_text
@@ -80,7 +80,7 @@ def _line(axes: Axes, one: Knee, place: int, level: float) -> None:
         linewidth=1.8,
         marker=MARKERS[place % len(MARKERS)] if is_simulated else "",
         markersize=4,
-        label=f"{one.scheduler}: {knee} ({one.answered_by})",
+        label=f"{plain(one.scheduler)}: {knee} ({one.answered_by})",
         zorder=3,
     )
     if is_simulated:

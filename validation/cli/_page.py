@@ -88,7 +88,7 @@ def page_writer(make: Callable[[], Page]) -> Writer:
     """
 
     def write(path: Path) -> None:
-        path.write_text(make().html(), encoding="utf-8")
+        path.write_bytes(make().html().encode("utf-8", "backslashreplace"))  # words may hold any byte
 
     return write
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.units import label
-from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, log_ticks, new_figure
+from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, log_ticks, new_figure, plain
 
 from ._plan_rows import Found
 
@@ -40,7 +40,7 @@ def draw_front(found: Found, *, title: str) -> Figure:
                 color=PALETTE[place % len(PALETTE)],
                 marker=MARKERS[place % len(MARKERS)],
                 s=22,
-                label=name,
+                label=plain(name),
                 alpha=0.75,
                 zorder=3,
             )
@@ -50,7 +50,7 @@ def draw_front(found: Found, *, title: str) -> Figure:
         for point in found.front[:6]:
             one = point.option.candidate
             ax.annotate(
-                f"{point.n_replicas} x {one.n_accelerators} {one.hardware.name}",
+                f"{point.n_replicas} x {one.n_accelerators} {plain(one.hardware.name)}",
                 (point.usd_per_hour, point.latency_s),
                 xytext=(5, 5),
                 textcoords="offset points",

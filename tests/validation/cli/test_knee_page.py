@@ -73,18 +73,24 @@ def test_the_command_in_the_page_makes_it_again(tmp_path: Path) -> None:
 
 
 def test_a_simulated_knee_shows_its_interval_and_a_file_its_fingerprint(tmp_path: Path) -> None:
-    trace = tmp_path / "a<i>&b.csv"
+    trace = tmp_path / "a<i>&b$\\frac$.csv"
     rows = "".join(f"{0.8 * i:.1f},4000,{5 + i % 7}\n" for i in range(24))
     trace.write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}")
     line = [*CARD[:3], "--trace", str(trace), "--schedulers", "chunked", "--ttft-slo-s", "1"]
     shown = page_of(line, tmp_path / "trace.html")
     assert "Simulated; all runs are alike, so there is no interval." in shown
     assert "<i>" not in shown
-    assert re.search(r"a&lt;i&gt;&amp;b\.csv: SHA-256 [0-9a-f]{64}<", shown)
+    assert re.search(r"a&lt;i&gt;&amp;b\$\\frac\$\.csv: SHA-256 [0-9a-f]{64}<", shown)
     fair = [*CARD, "--schedulers", "fair", "--requests", "24", "--precision", "0.5"]
     assert re.search(
         r"Simulated: [\d.]+ ±[\d.]+ req/s at 95 %, with [\d,]+ requests", page_of(fair, tmp_path / "f.html")
     )
+
+
+def test_a_name_with_any_byte_in_it_can_be_that_of_a_page(tmp_path: Path) -> None:
+    path = tmp_path / "a\udcff.html"
+    assert main([*CARD, "--schedulers", "chunked", "--report", str(path), "-q"]) == 0
+    assert r"a\udcff.html" in path.read_text(encoding="utf-8")
 
 
 def test_a_share_that_no_rate_has_is_said_and_there_is_a_page(tmp_path: Path) -> None:
