@@ -18,6 +18,7 @@ Complexes = NDArray[np.complex128]
 _LEVELS = 5
 _STEP = 0.05
 _MOST_ENTRIES = 400_000
+_NOTHING = 1e-19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +49,7 @@ class StepResponse:
     def tail_lst(self, s: Complexes) -> Complexes:
         """Integral of exp(-s t) P(T > t) for Re s > -decay."""
         flat = np.atleast_1d(s).ravel()
-        size = self.limit + (self.room or 0) ** 2 // 2
+        size = 8 * (self.limit + (self.room or 0))
         parts = np.array_split(flat, 1 + len(flat) * size // _MOST_ENTRIES)
         pieces = [self._finite(part) if self.room is not None else self._infinite(part) for part in parts]
         return np.concatenate(pieces).reshape(np.shape(s))
@@ -116,21 +117,29 @@ class StepResponse:
         """
         room, come = len(self.queue), self._arrivals(self.limit + len(self.queue))
         served = self.limit * float(self.leave[-1])
-        table = np.zeros((room + 1, len(s)), dtype=np.complex128)  # by k, for the current m - k
-        total = np.zeros(len(s), dtype=np.complex128)
-        for lead in range(room, -room - 1, -1):
-            low, high = max(1, -lead), (room - lead) // 2
-            k = np.arange(low, high + 1)
-            m = k + lead
-            full = (k + m == room)[:, None]
-            lam = come[self.limit + k + m - 1][:, None]
-            ahead = table[low - 1 : high]
-            behind = np.where(full, 0.0, table[low : high + 1])
-            rest = s + served + np.where(full, 0.0, lam)
-            table[low : high + 1] = (1.0 + served * ahead + lam * behind) / rest
+        taken = np.flatnonzero(self.queue > _NOTHING)
+        last = int(taken[-1]) + 1 if taken.size else 0  # place from which on nobody waits
+        table = np.zeros((last + 1, len(s)), dtype=np.complex128)  # by k, for the current m - k
+        moved, total = np.empty_like(table), np.zeros(len(s), dtype=np.complex128)
+        inverse = 1.0 / (s + served + self.rate_rps)
+        steps, grows = served * inverse, self.rate_rps * inverse
+        for lead in range(room, -last - 1, -1):
+            low, high = max(1, -lead), min((room - lead) // 2, last)
+            full = (1.0 + served * table[high - 1]) / (s + served) if high >= low else total
+            here, ahead = table[low : high + 1], moved[: max(high - low + 1, 0)]
+            if self.come is not None:
+                lam = come[self.limit + 2 * np.arange(low, high + 1) + lead - 1, None]
+                inverse = 1.0 / (s + served + lam)
+                steps, grows = served * inverse, lam * inverse
+            np.multiply(table[low - 1 : low - 1 + len(ahead)], steps, out=ahead)
+            here *= grows
+            here += ahead
+            here += inverse
+            if high >= low and 2 * high + lead == room:  # nobody comes
+                table[high] = full
             if 0 <= lead <= room:
                 table[0] = inside[lead]
-            if -room <= lead <= -1:
+            if -last <= lead <= -1:
                 total += self.queue[-lead - 1] * table[-lead]
         return total
 
