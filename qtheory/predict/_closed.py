@@ -71,6 +71,13 @@ class Formulas:
         """Share of requests whose first token comes within a limit."""
         return self._first_token(rates_rps, self._state(rates_rps)).within(limit_s)
 
+    def for_place(self, rates_rps: Floats) -> Floats:
+        """Share of the waits that is for a slot or memory."""
+        state = self._state(rates_rps)
+        late, held = self._slot_wait(rates_rps, state)
+        wait = self._batch_wait(rates_rps, state) if self._takes_all else self._token_wait(rates_rps, state)
+        return np.asarray(late * held / np.maximum(late * held + wait, 1e-12))
+
     def _state(self, rate: Floats) -> dict[str, Floats]:
         """Number running and the seconds around it."""
         demand = self.engine.demand

@@ -36,3 +36,17 @@ def test_a_long_prompt_takes_longer_steps_and_hardly_more_of_them_where_steps_co
         tokens[scheduler] = engine.weighted_tokens[longest] / engine.demand.prompt_tokens[longest]
     assert 1 < tokens["chunked"] < 1.03
     assert tokens["fcfs"] > 1.1
+
+
+def test_the_order_of_the_shortest_counts_by_what_is_waited_for() -> None:
+    """Prompts wait for the budget, of which another binds at the limit: the order changes little of that."""
+    machine = CHAT | {"workload": "summarize", "hardware": "a100"}
+    replica, workload = world(**machine)
+    limit = limit_rps(replica, workload)
+    for tier in ("numeric", "closed"):
+        plain, shortest = (
+            predict(replica, workload, rate_rps=0.65 * limit, scheduler=name, tier=tier)
+            for name in ("chunked", "sjf")
+        )
+        assert plain.binds == "slots"
+        assert shortest.mean_ttft_s == pytest.approx(plain.mean_ttft_s, rel=0.03)
