@@ -13,29 +13,23 @@ from qtheory.system.steptime import FRACTIONS
 
 from .server import OUTSIDE
 
-__all__ = ["PER_SEQUENCE", "USUAL", "Found", "find"]
-
-PER_SEQUENCE = "per_sequence_s"
-"""Host time of each sequence of a step, as in `qtheory.system.steptime.host.HostTime`; no part of a card."""
+__all__ = ["USUAL", "Found", "find"]
 
 Array = NDArray[np.float64]
 Residuals = Callable[[Mapping[str, float]], Array]
 _HIGH = dict.fromkeys(FRACTIONS, 1.6) | {
     "overhead_per_step_s": 0.5,
     "overhead_per_layer_s": 0.005,
-    PER_SEQUENCE: 0.005,
     OUTSIDE: 5.0,
 }
 _LOW = dict.fromkeys(FRACTIONS, 0.02) | {
     "overhead_per_step_s": 0.0,
     "overhead_per_layer_s": 0.0,
-    PER_SEQUENCE: 0.0,
     OUTSIDE: 0.0,
 }
 _SCALE = dict.fromkeys(FRACTIONS, 1.0) | {
     "overhead_per_step_s": 5e-3,
     "overhead_per_layer_s": 5e-5,
-    PER_SEQUENCE: 5e-5,
     OUTSIDE: 0.05,
 }
 _STEP = 0.05  # of the scale: wide enough that the jumps of a simulation average out
@@ -44,7 +38,6 @@ USUAL = {
     "mbu_frac": 0.15,
     "attention_mbu_frac": 0.15,
     "overhead_per_step_s": 2e-3,
-    PER_SEQUENCE: 3e-5,
     OUTSIDE: 0.02,
 }
 """How far the usual values are off (standard deviation): shares among the accelerators and engines of

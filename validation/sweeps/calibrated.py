@@ -13,12 +13,11 @@ from qtheory.basics.errors import ConfigError
 from qtheory.system.hardware.fitted import efficiencies_of, shaped
 from qtheory.system.hardware.hardware import Hardware
 from qtheory.system.replica import replica_of
-from qtheory.system.steptime import FRACTIONS, OVERHEADS
-from validation.calibrate.search import PER_SEQUENCE, find
-from validation.calibrate.server import OUTSIDE, Server
+from qtheory.system.steptime import Roofline
 
+from .fit import Free, fit
 from .measured import Row, is_behind
-from .served import Fitted, Served
+from .served import OUTSIDE, PER_SEQUENCE, Fitted, Served
 from .simulated import run_row
 from .sweep import Sweep
 
@@ -29,6 +28,14 @@ _FLOOR = {"ttft_s": 0.08, "tpot_s": 0.03, "throughput_rps": 0.03}
 """Relative errors of the model itself, by which measurements are weighed."""
 _MOST = 1_000  # requests of a run of the search where the rate keeps up
 _NAMES = ("mfu_frac", "mbu_frac", "overhead_per_step_s", OUTSIDE)
+_KNOWN = {
+    "mfu_frac": (0.12, 0.05, 1.0),
+    "mbu_frac": (0.15, 0.05, 1.0),
+    "overhead_per_step_s": (2e-3, 0.0, 0.5),
+    PER_SEQUENCE: (3e-5, 0.0, 5e-3),
+    OUTSIDE: (0.02, 0.0, 5.0),
+}
+"""How far usual values are off (the spread of ``fitted.csv``, of host times of engines), and bounds."""
 _OUTSIDE_S = 5e-3
 _NOT_MET = 0.10  # median relative error of TPOT from which a host time of each sequence is fitted too
 
@@ -46,9 +53,9 @@ def calibrated(sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> Fitted:
     """Fit MFU, MBU, host time of a step and seconds outside the engine to the rows of a group.
 
     Compared are TTFT and TPOT of every row, TTFT only where the served rate keeps up, and the rate where it
-    does not. Each is weighed against the usual values and their spread, as in `validation.calibrate`; what
-    the rows hardly tell is held at its usual value, and the rest is fitted again. Host time of each sequence
-    of a step is fitted too where TPOT is not met without it.
+    does not. All are weighed against the usual values of the parameters and their spread, so that what the
+    rows hardly tell stays near its usual value. Host time of each sequence of a step is fitted too where TPOT
+    is not met without it.
 
     Parameters
     ----------
@@ -75,21 +82,26 @@ def calibrated(sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> Fitted:
     return best
 
 
-def _fit(asked: _Asked, names: list[str]) -> Fitted:
-    found = find(asked.residuals, asked.start, names)
-    told = [name for name in names if name not in found.unclear]
-    if told and len(told) < len(names):  # what the rows hardly tell stays at its usual value
-        found = find(asked.residuals, asked.start, told)
-    best = _fitted(asked.server, found.values)
-    return replace(best, errors=found.errors, unclear=found.unclear)
+def _fit(asked: _Asked, names: Sequence[str]) -> Fitted:
+    free = [_free(name, asked.card) for name in names]
+    found = fit(asked.residuals, free)
+    return replace(asked.fitted(found.values), errors=found.errors, unclear=found.unclear)
+
+
+def _free(name: str, card: Hardware) -> Free:
+    """What is known of a parameter beforehand."""
+    known = {PER_SEQUENCE: 0.0, OUTSIDE: _OUTSIDE_S}
+    usual = known[name] if name in known else float(getattr(card, name))
+    width, low, high = _KNOWN[name]
+    return Free(name=name, usual=usual, width=width, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Rows to be met, and what serves them."""
+    """Rows to be met, and the accelerator that is to meet them."""
 
-    server: Server
-    start: Mapping[str, float]
+    card: Hardware
+    roofline: Roofline
     rows: Sequence[tuple[Sweep, Row]]
     wanted: Sequence[_Wanted]
 
@@ -106,9 +118,14 @@ class _Asked:
         wanted = [entry for place, each in enumerate(rows) for entry in _quantities(place, *each)]
         if not wanted:
             raise ConfigError(f"{first.where}: no TTFT, TPOT or rate to calibrate on")
-        base = _base(first)
-        server = Server.of(replace(first.scenario, prefix="none"), base)
-        return cls(server, _start(base), rows, wanted)
+        spec = replica_of(first.scenario)
+        return cls(_usual(spec.hardware), spec.roofline, rows, wanted)
+
+    def fitted(self, values: Mapping[str, float]) -> Fitted:
+        """The accelerator with these values."""
+        own = {name: value for name, value in values.items() if name not in (PER_SEQUENCE, OUTSIDE)}
+        card = replace(self.card, **own)  # type: ignore[arg-type]
+        return Fitted(roofline=replace(self.roofline, hardware=card), values=dict(values))
 
     def gaps(self, fitted: Fitted) -> Array:
         """Logarithms of simulated over measured."""
@@ -119,7 +136,7 @@ class _Asked:
     def residuals(self, values: Mapping[str, float]) -> Array:
         """The same in units of the errors of the model."""
         floor = np.array([_FLOOR[entry.key] for entry in self.wanted])
-        return np.asarray(self.gaps(_fitted(self.server, values)) / floor)
+        return np.asarray(self.gaps(self.fitted(values)) / floor)
 
     def median_tpot_error(self, fitted: Fitted) -> float:
         """Relative, 0 where no TPOT is measured."""
@@ -128,32 +145,17 @@ class _Asked:
         return median(errors) if errors else 0.0
 
 
-def _base(sweep: Sweep) -> Hardware:
-    """The accelerator, with the shape of a step that measured ones share if it has none of its own."""
-    card = replica_of(sweep.scenario).hardware
-    return shaped(card) if card.corner_power is None else card
-
-
-def _start(card: Hardware) -> dict[str, float]:
-    """The usual values."""
-    known = {name: float(getattr(card, name)) for name in FRACTIONS}
-    if not card.spread_frac:
-        known = efficiencies_of(card.name, "vllm").constants()
-    return (
-        known
-        | {name: float(getattr(card, name)) for name in OVERHEADS}
-        | {PER_SEQUENCE: 0.0, OUTSIDE: _OUTSIDE_S}
-    )
+def _usual(card: Hardware) -> Hardware:
+    """The accelerator as it usually is under an engine: fitted efficiencies, unless it has its own."""
+    if card.spread_frac:  # fitted or calibrated before
+        return card
+    shape = shaped(card) if card.corner_power is None else card
+    return replace(shape, **efficiencies_of(card.name, "vllm").constants())  # type: ignore[arg-type]
 
 
 def _most(sweep: Sweep, row: Row) -> int | None:
     """Requests of a run of the search: as many as were sent where a queue grows."""
     return None if sweep.ends or is_behind(sweep, row) else _MOST
-
-
-def _fitted(server: Server, values: Mapping[str, float]) -> Fitted:
-    card = {name: value for name, value in values.items() if name != PER_SEQUENCE}
-    return Fitted(roofline=server.roofline(card), values=dict(values))
 
 
 def _quantities(place: int, sweep: Sweep, row: Row) -> list[_Wanted]:

@@ -9,10 +9,13 @@ from qtheory.system.replica import ReplicaSpec, replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.steptime import Roofline
 from qtheory.system.steptime.host import HostTime
-from validation.calibrate.search import PER_SEQUENCE
-from validation.calibrate.server import OUTSIDE
 
-__all__ = ["Fitted", "Served"]
+__all__ = ["OUTSIDE", "PER_SEQUENCE", "Fitted", "Served"]
+
+OUTSIDE = "outside_s"
+"""Seconds of a request outside the engine (network, tokeniser), in its TTFT; no part of a card."""
+PER_SEQUENCE = "per_sequence_s"
+"""Host time of each sequence of a step, as in `HostTime`; no part of a card."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
