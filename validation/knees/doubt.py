@@ -15,7 +15,7 @@ from pathlib import Path
 
 from qtheory import planning
 from qtheory.basics.errors import ServingError
-from qtheory.planning import Knee, knee
+from qtheory.planning import Knee, Theory, marks
 from qtheory.planning.knee_errors import KneeError
 from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
@@ -69,7 +69,9 @@ def measured(system: System, goal: Goal = _GOAL) -> KneeError:
     tiers = {}
     for tier in ("closed", "numeric"):
         try:
-            tiers[tier] = knee(spec, workload, tier=tier)
+            tiers[tier] = marks(
+                Theory(replica=spec, workload=workload, scheduler=system.scheduler, tier=tier)
+            )
         except ServingError:
             continue
     rates = {tier: found.knee_rps for tier, found in tiers.items()}

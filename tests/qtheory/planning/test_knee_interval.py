@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 
 import pytest
 
 from qtheory.basics.errors import ConfigError
 from qtheory.planning import Knee, Theory, knee, marks, with_interval
 from qtheory.planning.fleet_doubt import Doubt, doubt_of
-from qtheory.planning.knee_errors import KneeError, known_error, measured_knees
+from qtheory.planning.knee_errors import KneeError, KnownError, known_error, measured_knees
 from qtheory.predict import TIERS
 from qtheory.system.hardware import find_hardware
 from qtheory.system.replica import replica_of
@@ -125,3 +127,29 @@ def test_rows_are_numbers_with_a_system_each() -> None:
     keys = {(row.scheduler, row.hardware, row.workload, row.arrivals, row.memory, row.model) for row in rows}
     assert len(keys) == len(rows)
     assert all(isinstance(row, KneeError) and row.n_requests >= 0 for row in rows)
+
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "knee.md"
+
+
+def test_the_page_shows_the_errors_that_are_taken() -> None:
+    shown = (
+        PAGE.read_text(encoding="utf-8")
+        .partition("<!-- table: errors -->\n\n")[2]
+        .partition("\n\n<!-- end -->")[0]
+    )
+    heads = ("memory does not bind", "memory binds", "bursts", "bursts, memory binds")
+    lines = [f"| {' | '.join(('tier', *heads))} |", "| --- |" + " --- |" * len(heads)]
+    for tier, scheduler in product(("numeric", "closed"), (None, "static")):
+        cells = [
+            _said(known_error(tier, scheduler, is_tight, is_bursty))
+            for is_bursty, is_tight in product((False, True), (False, True))
+        ]
+        lines.append(f"| {' | '.join([tier if scheduler is None else f'{tier}, {scheduler}', *cells])} |")
+    assert shown == "\n".join(lines)
+
+
+def _said(known: KnownError | None) -> str:
+    if known is None:
+        return "not measured"
+    return f"{100 * known.bias_frac:+.1f} %, sd {100 * known.spread_frac:.1f} % ({known.n_systems})"
