@@ -10,13 +10,14 @@ from typing import TypeVar
 import numpy as np
 
 from qtheory.basics import checks
-from qtheory.predict import MODELLED_SCHEDULERS
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload.from_scenario import workload_of
 
-__all__ = ["ARRIVALS", "System", "drawn"]
+__all__ = ["ARRIVALS", "SCHEDULERS", "System", "drawn"]
 
 T = TypeVar("T")
+SCHEDULERS = ("fcfs", "chunked", "slo", "sjf", "orca", "static")
+"""Those of one replica that there is a model of; pools take minutes of simulation each."""
 _MACHINES = (
     ("rtx3050", "llama-3.2-1b", 1),
     ("l4", "llama-3.2-3b", 1),
@@ -78,7 +79,7 @@ class System:
 
 
 def drawn(n_rounds: int, *, seed: int = _SEED) -> list[System]:
-    """Six systems a round for every scheduler that there is a model of.
+    """Six systems a round for every scheduler.
 
     Levels of each factor are repeated in turn and shuffled apart, so that a round is balanced. More rounds
     add systems and leave those of the first as they are.
@@ -105,7 +106,7 @@ def drawn(n_rounds: int, *, seed: int = _SEED) -> list[System]:
     return [
         system
         for place in range(n_rounds)
-        for scheduler in MODELLED_SCHEDULERS
+        for scheduler in SCHEDULERS
         for system in _round(scheduler, np.random.default_rng([seed + place, *scheduler.encode()]))
     ]
 

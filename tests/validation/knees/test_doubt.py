@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from qtheory.planning.knee_errors import KneeError
+from qtheory.planning.knee_errors import KneeError, measured_knees
+from qtheory.predict import MODELLED_SCHEDULERS
 from validation.knees import doubt
-from validation.knees.drawn import System, drawn
+from validation.knees.drawn import SCHEDULERS, System, drawn
 from validation.refine import Goal
 
 SMALL = System(
@@ -91,3 +92,12 @@ def test_one_system_is_predicted_twice_and_simulated() -> None:
     assert found.low_rps < found.simulated_rps < found.high_rps
     assert abs(found.log_error("numeric")) < 0.1
     assert found.binds == "token budget"
+
+
+def test_the_table_of_the_package_is_that_of_the_rule() -> None:
+    kept = {
+        System(**{name: getattr(row, name) for name in System.__dataclass_fields__})
+        for row in measured_knees()
+    }
+    assert kept == set(drawn(doubt.N_ROUNDS))
+    assert {system.scheduler for system in kept} == set(SCHEDULERS) <= set(MODELLED_SCHEDULERS)
