@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from qtheory.basics.errors import ConfigError
 
-from ._page import PageOutput, output_flags, page_writer
+from ._page import PageOutput, file_marks, output_flags, page_writer
 from .emit import Answer, emit
 from .files import spare_inputs
 from .progress import Progress
@@ -167,7 +167,7 @@ def _show(found: Stored, source: str | None, output: PageOutput) -> None:
     def page() -> Page:
         from ._agreement_page import agreement_page
 
-        return agreement_page(found, source)
+        return agreement_page(found, file_marks([source], output))
 
     emit(answer, output, {"--plot": draw, "--report": page_writer(page)})
     if source is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qtheory.basics.units import label
@@ -25,7 +25,6 @@ from validation.agreement import (
 )
 from validation.agreement.score import TOLERANCES, tolerance
 
-from ._page import file_marks
 from ._words import command_line
 
 if TYPE_CHECKING:
@@ -53,14 +52,14 @@ def picture(found: Stored) -> Figure:
     return draw_agreement(found.scores, title=title)
 
 
-def agreement_page(found: Stored, source: str | None) -> Page:
+def agreement_page(found: Stored, inputs: Mapping[str, str]) -> Page:
     """The page, which says no number that the text does not say.
 
     Parameters
     ----------
     found : Stored
-    source : str or None
-        The file that it was read from.
+    inputs : mapping
+        Fingerprint of the file that it was read from.
     """
     scores = found.scores
     targets = targets_of(scores)
@@ -86,7 +85,7 @@ def agreement_page(found: Stored, source: str | None) -> Page:
         sections=sections,
         command=command_line(),
         provenance=_origin(found),
-        inputs=file_marks([source]),
+        inputs=inputs,
     )
 
 

@@ -10,7 +10,6 @@ from qtheory.system.provenance import Provenance
 
 from ._knee_sure import certainty, close_to
 from ._knee_text import KNEES, MARKS, knee_facts, knee_notes, knee_rows, load_of, points, shown_columns
-from ._page import file_marks
 from ._words import command_line
 
 if TYPE_CHECKING:
@@ -34,7 +33,12 @@ def origin_of(scenario: Scenario) -> Provenance:
 
 
 def knee_page(
-    asked: Sequence[Asked], found: Sequence[Knee], said: Mapping[str, Mapping[str, Any]], *, level: float
+    asked: Sequence[Asked],
+    found: Sequence[Knee],
+    said: Mapping[str, Mapping[str, Any]],
+    *,
+    level: float,
+    inputs: Mapping[str, str],
 ) -> Page:
     """The page, which says no number that the text and its explanations do not say.
 
@@ -46,7 +50,9 @@ def knee_page(
     said : mapping
         Explanations by scheduler, as `_knee_explain.explanations` gives them.
     level : float
-        Coverage of the intervals of simulated knees.
+        Coverage of the intervals.
+    inputs : mapping
+        Fingerprints of the files that were read.
     """
     first = asked[0]
     rows = knee_rows(found)
@@ -71,7 +77,7 @@ def knee_page(
         sections=sections,
         command=command_line(),
         provenance=origin_of(first.scenario),
-        inputs=file_marks(first.scenario.changed().values()),
+        inputs=inputs,
     )
 
 

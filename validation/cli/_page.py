@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -13,7 +13,8 @@ from cyclopts import Group, Parameter
 from qtheory.basics.errors import ConfigError
 from qtheory.report import check_page_path
 
-from .files import Writer
+from ._words import SAID
+from .files import Writer, file_words
 from .options import Output, RunOutput
 from .values import file_name
 
@@ -93,16 +94,20 @@ def page_writer(make: Callable[[], Page]) -> Writer:
     return write
 
 
-def file_marks(values: Iterable[object]) -> Mapping[str, str]:
-    """Fingerprints of the files among some values, so that one can tell whether they are still the same.
+def file_marks(values: Iterable[object], output: Output) -> dict[str, str]:
+    """Fingerprints of the files that were read, so that one can tell whether they are still the same.
 
     Parameters
     ----------
     values : iterable
-        Such as the fields of a scenario; what is no name of a file that exists is passed over.
+        Fields of the scenario, as those of its file may name others; the words of the command are added.
+    output : Output
+        What is written, and so was not read.
     """
-    names = dict.fromkeys(value for value in values if isinstance(value, str))
-    return {name: f"SHA-256 {_digest(Path(name))}" for name in names if _is_file(name)}
+    texts = [text for text in (*SAID.get(), *values) if isinstance(text, str)]
+    written = {path.resolve() for path in output.targets().values()}
+    names = [name for name in file_words(texts) if _is_file(name) and Path(name).resolve() not in written]
+    return {name: f"SHA-256 {_digest(Path(name))}" for name in names}
 
 
 def _is_file(name: str) -> bool:

@@ -13,7 +13,6 @@ from qtheory.report import Page, Section
 from qtheory.system.provenance import Provenance
 from qtheory.system.scenario import Scenario
 
-from ._page import file_marks
 from ._plan_facts import fleet_facts, no_fleet, question_facts
 from ._plan_plot import draw_front
 from ._plan_rows import Found
@@ -48,7 +47,14 @@ def picture(found: Found, model: str) -> Figure:
     return draw_front(found, title=title)
 
 
-def plan_page(found: Found, prices: Mapping[str, Price], unpriced: Sequence[str], scenario: Scenario) -> Page:
+def plan_page(
+    found: Found,
+    prices: Mapping[str, Price],
+    unpriced: Sequence[str],
+    scenario: Scenario,
+    *,
+    inputs: Mapping[str, str],
+) -> Page:
     """The page, which says no number that the text and the formulas do not say.
 
     Parameters
@@ -60,6 +66,8 @@ def plan_page(found: Found, prices: Mapping[str, Price], unpriced: Sequence[str]
         Presets that were left out for want of a price.
     scenario : Scenario
         As it was asked.
+    inputs : mapping
+        Fingerprints of the files that were read.
     """
     plan, model = found.plan, str(scenario.model)
     facts, lost = fleet_facts(found), lost_lines(plan)
@@ -79,7 +87,7 @@ def plan_page(found: Found, prices: Mapping[str, Price], unpriced: Sequence[str]
         provenance=Provenance(scenario=scenario.changed(), seed=scenario.seed),
         inputs={
             **{f"price of {name}": _price(price) for name, price in prices.items()},
-            **file_marks(scenario.changed().values()),
+            **inputs,
         },
     )
 

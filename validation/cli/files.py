@@ -11,7 +11,7 @@ from pathlib import Path
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.files import shown_name
 
-__all__ = ["Writer", "check_targets", "spare_inputs", "stat_of", "write_all"]
+__all__ = ["Writer", "check_targets", "file_words", "spare_inputs", "stat_of", "write_all"]
 
 Writer = Callable[[Path], None]
 
@@ -110,10 +110,27 @@ def spare_inputs(targets: Mapping[str, Path], texts: Iterable[str]) -> None:
     --------
     >>> spare_inputs({"--out": Path("a.json")}, ["chunked", "quantiles(b.csv)"])
     """
-    words = {word.strip(" '\"") for text in texts for word in (text, *re.split(r"[(),=]|(?<=\.py):", text))}
+    words = file_words(texts)
     for flag, path in targets.items():
-        if any(_same(path, word) for word in words - {""}):
+        if any(_same(path, word) for word in words):
             raise ConfigError(f"{flag}: {shown_name(path)}: is read by this command; give another name")
+
+
+def file_words(texts: Iterable[str]) -> list[str]:
+    """The words of some texts that may name files, each once, in order.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Such as ``requests.csv``, ``quantiles(FILE, workload=chat)`` or ``my_file.py:LeastWork``.
+
+    Examples
+    --------
+    >>> file_words(["quantiles(b.csv)", "b.csv"])
+    ['quantiles(b.csv)', 'quantiles', 'b.csv']
+    """
+    words = (word for text in texts for word in (text, *re.split(r"[(),=]|(?<=\.py):", text)))
+    return [word for word in dict.fromkeys(word.strip(" '\"") for word in words) if word]
 
 
 def _same(path: Path, word: str) -> bool:

@@ -15,7 +15,7 @@ from qtheory.basics.errors import ApproximationWarning, ConfigError
 from qtheory.report import save_figure
 
 from ._knee_text import knee_heading, knee_text
-from ._page import PageOutput, output_flags, page_writer
+from ._page import PageOutput, file_marks, output_flags, page_writer
 from .answers import scheduler_list
 from .emit import Answer, emit
 from .options import Given, scenario_flags
@@ -192,7 +192,8 @@ def _emit(asked: Sequence[Asked], found: Sequence[Knee], question: KneeQuestion,
     def page() -> Page:
         from ._knee_page import knee_page
 
-        return knee_page(asked, found, said, level=question.level)
+        marks = file_marks(asked[0].scenario.changed().values(), output)
+        return knee_page(asked, found, said, level=question.level, inputs=marks)
 
     emit(answer, output, {"--plot": draw, "--report": page_writer(page)})
 

@@ -12,7 +12,7 @@ from cyclopts import Group, Parameter
 from qtheory.basics import checks
 from qtheory.report import save_figure
 
-from ._page import page_writer
+from ._page import file_marks, page_writer
 from ._plan_flags import LISTED, NEEDED, TIERS, ListFlags, NeedFlags, PlanOutput
 from .emit import Answer, emit
 from .options import Given, scenario_flags
@@ -197,7 +197,8 @@ def _emit(question: _Question, found: Found, listed: _Listed, output: PlanOutput
     def page() -> Page:
         from ._plan_page import plan_page
 
-        return plan_page(found, listed.prices, listed.unpriced, scenario)
+        marks = file_marks(scenario.changed().values(), output)
+        return plan_page(found, listed.prices, listed.unpriced, scenario, inputs=marks)
 
     emit(told, output, {"--plot": draw, "--report": page_writer(page)})
 

@@ -6,6 +6,7 @@ import html
 import json
 import re
 import shlex
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,17 @@ def test_a_simulated_knee_shows_its_interval_and_a_file_its_fingerprint(tmp_path
     assert re.search(
         r"Simulated: [\d.]+ ±[\d.]+ req/s at 95 %, with [\d,]+ requests", page_of(fair, tmp_path / "f.html")
     )
+
+
+def test_every_file_that_was_read_has_a_fingerprint_and_the_page_itself_has_none(tmp_path: Path) -> None:
+    lengths, said, page = (tmp_path / name for name in ("lengths.csv", "case.toml", "knee.html"))
+    lengths.write_text("prompt_tokens,output_tokens\n100,20\n200,10\n")
+    said.write_text(f'hardware = "rtx3050"\nlengths = "{lengths}"\n')
+    page.write_text("an older page")
+    line = ["knee", "--scenario", str(said), "--schedulers", "chunked", "--tier", "closed", "--force"]
+    shown = page_of(line, page)
+    found = re.findall(r'<p class="mute">(.*?): SHA-256 ([0-9a-f]+)</p>', shown)
+    assert dict(found) == {str(file): sha256(file.read_bytes()).hexdigest() for file in (lengths, said)}
 
 
 def test_a_name_with_any_byte_in_it_can_be_that_of_a_page(tmp_path: Path) -> None:
