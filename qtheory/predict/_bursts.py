@@ -18,6 +18,9 @@ __all__ = ["burstiness_within", "bursts_of"]
 _MOST = 4000
 _ROUNDS = 12
 _MOST_BUSY = 0.98
+_SUMS = np.unique(np.round(np.geomspace(1.0, 3e5, 900)))  # all small n; between the others terms are a line
+_GAPS = np.diff(_SUMS)
+_WEIGHTS = (np.append(1.0, _GAPS) + np.append(_GAPS, 1.0)) / 2
 
 
 def bursts_of(
@@ -38,19 +41,48 @@ def bursts_of(
     n, gap_s = mean_field(engine, Rule(mixed=mixed), rate_rps)
     if mixed:  # prompts queue for what decodes leave, so for the whole
         room = max(engine.budget_tokens - n, 1.0)
-        each_s = engine.step_s(min(room, demand.mean_prompt), n) * max(demand.mean_prompt / room, 1.0)
-        busy = max(rate_rps * each_s, rate_rps / limit_rps)
+        each_s = engine.step_s(room, n) * demand.mean_prompt / room
+        busy = rate_rps * each_s
     else:  # prompts go before decodes, so only for prompts
         each_s = engine.step_s(demand.mean_prompt, 0.0)
         busy = rate_rps * each_s
     busy = min(busy, _MOST_BUSY)
     varies = demand.prompt_moment(2) / demand.mean_prompt**2 - 1
-    window_s, queueing = each_s, 1.0
-    for _ in range(_ROUNDS):
-        queueing = burstiness_within(arrivals, rate_rps, window_s)
-        window_s = each_s * (1 + (queueing + varies) * busy**2 / (2 * (1 - busy) ** 2))
+    if isinstance(arrivals, GammaArrivals) and arrivals.scv > 1:
+        queueing = _batches_like(arrivals.scv, busy)
+    else:
+        queueing = _within_queue(arrivals, rate_rps, each_s, varies, busy)
     stay_s = demand.mean_decode * gap_s
     return queueing, max(burstiness_within(arrivals, rate_rps, stay_s), queueing)
+
+
+def _batches_like(scv: float, busy: float) -> float:
+    r"""Index of dispersion of batches that wait as long in the mean as gamma gaps, before equal services.
+
+    The mean wait of GI/D/1 is :math:`\sum_n E[(n s-A_n)^+]/n` with the gamma law of the sum of n gaps [1]_,
+    that of batches :math:`s(\rho+I-1)/2(1-\rho)`, since they wait for others of their own as well.
+
+    References
+    ----------
+    .. [1] Spitzer (1956), "A combinatorial lemma and its application to probability theory", Transactions of
+       the American Mathematical Society 82, 323-339.
+    """
+    n = _SUMS
+    shape = n / scv  # of n gaps; the mean gap is 1, and a service takes ``busy``
+    ahead = busy * gammainc(shape, n * busy / scv) - gammainc(shape + 1, n * busy / scv)  # over n
+    wait = float(np.maximum(ahead, 0.0) @ _WEIGHTS) / busy
+    return max(1 - busy + 2 * (1 - busy) * wait, 1.0)
+
+
+def _within_queue(
+    arrivals: OpenArrivals, rate_rps: float, each_s: float, varies: float, busy: float
+) -> float:
+    """Index of dispersion within the time that a queue of this load remembers."""
+    window_s, found = each_s, 1.0
+    for _ in range(_ROUNDS):
+        found = burstiness_within(arrivals, rate_rps, window_s)
+        window_s = each_s * (1 + (found + varies) * busy**2 / (2 * (1 - busy) ** 2))
+    return found
 
 
 def burstiness_within(arrivals: OpenArrivals, rate_rps: float, window_s: float) -> float:

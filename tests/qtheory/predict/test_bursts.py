@@ -1,0 +1,28 @@
+"""Bursts as batches that make the same queue."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qtheory.predict._bursts import _batches_like
+
+
+@pytest.mark.parametrize("busy", [0.1, 0.6, 0.97])
+def test_poisson_arrivals_are_single(busy: float) -> None:
+    assert _batches_like(1.0, busy) == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(("cv", "busy"), [(2.0, 0.3), (2.0, 0.8), (3.0, 0.6)])
+def test_batches_wait_as_long_as_the_gamma_gaps_that_they_stand_for(cv: float, busy: float) -> None:
+    means = []
+    for run in range(24):
+        rng, wait, waits = np.random.default_rng([7, run]), 0.0, []
+        for gap in rng.gamma(1 / cv**2, cv**2, 20_000):
+            waits.append(wait)
+            wait = max(wait + busy - float(gap), 0.0)
+        means.append(np.mean(waits[2_000:]))
+    error = float(np.std(means, ddof=1)) / len(means) ** 0.5
+    batches = _batches_like(cv**2, busy)
+    assert abs(busy * (busy + batches - 1) / (2 * (1 - busy)) - float(np.mean(means))) < 4 * error
+    assert 1 < batches < cv**2
