@@ -20,6 +20,7 @@ INTERVAL, NO_INTERVAL = "interval", "no interval"
 
 _MEASURED_FRAC = 0.9
 """Share of good requests at the knees that were measured."""
+_FAR_FRAC = 0.1
 _BURSTY_SCV = 4.0
 """Squared coefficient of variation of the gaps of those with bursts."""
 
@@ -65,6 +66,8 @@ def with_interval(found: Knee, theory: Theory, *, level: float = 0.95) -> Knee:
         f"{INTERVAL} at {100 * level:g} %: this tier was {100 * doubt.bias_frac:+.1f} % off, "
         f"sd {100 * doubt.model_frac:.1f} %, on {doubt.measured}"
     )
+    if abs(doubt.bias_frac) > _FAR_FRAC:
+        said += ", which is far: simulate it"
     if doubt.steps_frac:
         said += f"; steps of {theory.replica.hardware.name} off by {100 * doubt.steps_frac:.1f} %"
         said += f" (sd) move it {stretch:.1f} times as much"

@@ -87,6 +87,14 @@ def test_what_was_not_measured_has_no_interval_and_says_so(
     assert any(note.startswith("no interval: ") and reason in note for note in found.notes)
 
 
+def test_bursts_have_an_interval_of_their_own_below_the_prediction_and_send_to_the_simulator() -> None:
+    bursty = closed(replace(CARD, arrivals="gamma(cv=2)"))
+    assert math.sqrt(bursty.knee_rps_low * bursty.knee_rps_high) < 0.9 * bursty.knee_rps
+    assert bursty.known_frac > 2 * closed(CARD).known_frac
+    assert any("simulate it" in note for note in bursty.notes)
+    assert not any("simulate it" in note for note in closed(CARD).notes)
+
+
 def test_a_scheduler_that_was_not_measured_is_refused() -> None:
     with pytest.raises(ConfigError, match="errors of knees were not measured: fair"):
         doubt_of("theory, closed", None, find_hardware("a100"), scheduler="fair")
