@@ -105,6 +105,31 @@ def test_equal_results_give_equal_text_with_their_origin() -> None:
     assert "<pre>sched-sim knee</pre>" in first
 
 
+def test_facts_stand_with_their_names_and_inputs_below_the_origin() -> None:
+    facts = {"step_s": 0.0123, "KV memory": "9 blocks & more"}
+    html = _page(Section(title="Assumed", facts=facts), inputs={"a<b>.csv": "SHA-256 12"}).html()
+    assert "<dt>step</dt><dd>12.3 ms</dd>" in html
+    assert "<dt>KV memory</dt><dd>9 blocks &amp; more</dd>" in html
+    assert '<p class="mute">a&lt;b&gt;.csv: SHA-256 12</p>' in html
+    assert not _read(html).open
+
+
+@pytest.mark.parametrize(
+    ("value", "is_right"),
+    [
+        ("+1.4*", True),
+        ("-", False),
+        ("12,345", True),
+        ("0.95 points", True),
+        ("44.7 %", True),
+        ("2 x l4", False),
+    ],
+)
+def test_numbers_that_are_written_out_stand_to_the_right(value: str, is_right: bool) -> None:
+    html = _page(Section(title="Cells", rows=[{"0": value}], labels={"0": "error"})).html()
+    assert ('<th scope="col" class="number">error</th>' in html) is is_right
+
+
 def test_a_page_needs_the_name_of_a_page() -> None:
     with pytest.raises(ConfigError, match=r"report: knee.png must end in .html"):
         check_page_path("knee.png")
