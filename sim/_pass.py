@@ -113,8 +113,8 @@ class SchedulingPass(RunningPass):
         reused = self._reused_tokens(job, offer.hit)
         chunk = (reused, reused + offer.n_tokens)
         fits = memory.demand(offer.hit, self._taken_tokens(job, chunk[1]), gone) <= free
-        free_tokens = free * memory.block_tokens
-        is_open = fits and account.leaves_room(job, others, chunk=chunk, free_tokens=free_tokens)
+        room = self._room_tokens(account, free)
+        is_open = fits and account.leaves_room(job, others, chunk=chunk, free_tokens=room)
         return offer if is_open else _Offer("blocks", [], 0)
 
     def _leaves_room(self, wanted_tokens: int, spare_blocks: int, leaving: Sequence[Job]) -> bool:
@@ -166,6 +166,7 @@ class SchedulingPass(RunningPass):
         if self._policy.in_batch == "skip" and (key := self._first_missing(job)) is not None:
             self._being_computed.add(key)
         hit_tokens = self._reused_tokens(job, offer.hit)
+        self._reused_blocks += memory.demand(offer.hit, 0) + len(offer.hit)
         memory.open(job.position, offer.hit, self._taken_tokens(job, hit_tokens + offer.n_tokens))
         state.waiting.remove(job, is_admitted=True)
         state.running.append(job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ._state import State
 from ._view import PassView
 from .job import Job, JobView
+from .policies import JudgingAccount
 
 __all__ = ["RunningPass"]
 
@@ -17,6 +18,7 @@ class RunningPass(PassView):
     def __init__(self, state: State, now_s: float) -> None:
         super().__init__(state, now_s)
         self._is_conservative = state.policy.append_rule == "conservative"
+        self._reused_blocks = 0  # that were free when this pass began
 
     def continue_running(self) -> None:
         """All running jobs that are not in the step yet, in order of admission.
@@ -68,8 +70,13 @@ class RunningPass(PassView):
             return True
         others = [other for other in self._weighed() if other is not job]
         chunk = (job.computed_tokens, job.computed_tokens + n_tokens)
-        free_tokens = self._memory.n_free * self._memory.block_tokens
+        free_tokens = self._room_tokens(account, self._memory.n_free)
         return not others or account.leaves_room(job, others, chunk=chunk, free_tokens=free_tokens)
+
+    def _room_tokens(self, account: JudgingAccount, n_free: int) -> int:
+        """What an account takes as free where ``n_free`` blocks are."""
+        forgotten = self._reused_blocks if account.forgets_hits else 0
+        return (n_free + forgotten) * self._memory.block_tokens
 
     def _weighed(self) -> list[Job]:
         """Running jobs but for unfinished prompts outside the step: nothing is expected of these yet."""

@@ -12,7 +12,7 @@ from qtheory.system.workload.request import Requests
 from ._audit import audit_job, audit_run
 from ._client import Source
 from ._log import Log
-from ._pass import SchedulingPass
+from ._seating import SeatingPass
 from ._state import State
 from ._telling import load_of, seconds_of, told
 from ._unfit import why_unfit
@@ -27,7 +27,7 @@ __all__ = ["Stepper"]
 class _Step(NamedTuple):
     """A step that has begun, with queues and memory as they were then."""
 
-    plan: SchedulingPass
+    plan: SeatingPass
     load: StepLoad
     start_s: float
     end_s: float
@@ -107,9 +107,10 @@ class Stepper:
         """A scheduling pass, and the step that it leads to, if any."""
         state = self.state
         self._take_arrivals()
-        step = SchedulingPass(state, self.now_s)
+        step = SeatingPass(state, self.now_s)
         step.shed()
         state.policy.composition.fill(step, step)
+        step.seat()
         self._settle(step)
         if step.tokens:
             self._begin(step)
@@ -136,7 +137,7 @@ class Stepper:
         self._area_s += self.now_s - sent_s
         state.waiting.join(job)
 
-    def _settle(self, step: SchedulingPass) -> None:
+    def _settle(self, step: SeatingPass) -> None:
         """Preempted jobs wait again, the last one first in line; those given up are gone."""
         for job in step.preempted:
             if job not in step.swapped_out:
@@ -144,7 +145,7 @@ class Stepper:
         for job, how in step.given_up:
             self._end(job, self.now_s, how)
 
-    def _begin(self, plan: SchedulingPass) -> None:
+    def _begin(self, plan: SeatingPass) -> None:
         state, policy = self.state, self.state.policy
         check_plan(
             policy.name,
@@ -153,9 +154,10 @@ class Stepper:
             budget_tokens=policy.budget_tokens,
             max_seqs=policy.max_seqs,
         )
-        load = load_of(plan.tokens)
+        computed = plan.tokens | plan.counted
+        load = load_of(computed)
         n_moved = sum(plan.swapped_out.values()) + sum(plan.swapped_in.values())
-        seconds = seconds_of(state.replica, plan.tokens, load, n_moved)
+        seconds = seconds_of(state.replica, computed | plan.beside, load, n_moved)
         phases = {}
         if self._observer:
             phases = {
@@ -196,7 +198,7 @@ class Stepper:
         self._tell(step.plan, step.start_s, finished, step.phases)
         return True
 
-    def _deliver(self, step: SchedulingPass) -> list[int]:
+    def _deliver(self, step: SeatingPass) -> list[int]:
         """The end of a step: tokens are computed, sampled, delivered; who has all of its output leaves."""
         state, end_s = self.state, self.now_s
         ledger, at_step_end = state.waiting.ledger, state.policy.cache_commit == "step_end"
@@ -285,7 +287,7 @@ class Stepper:
 
     def _tell(
         self,
-        step: SchedulingPass,
+        step: SeatingPass,
         start_s: float,
         finished: list[int],
         phases: dict[int, tuple[str, int]] | None = None,

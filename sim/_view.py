@@ -122,7 +122,11 @@ class PassView:
 
     def _stored(self, job: JobView, end_tokens: int) -> int:
         """Tokens for which a job takes places, if its step ends after ``end_tokens``."""
-        return end_tokens + (self._policy.lookahead_tokens if end_tokens == job.known_tokens else 0)
+        if end_tokens != job.known_tokens or (
+            job.is_prefilling and self._policy.first_place == "after_prompts"
+        ):
+            return end_tokens
+        return end_tokens + self._policy.lookahead_tokens
 
     def _plan(self, job: Job, n_tokens: int) -> None:
         self.tokens[job] = n_tokens

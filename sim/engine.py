@@ -72,6 +72,7 @@ def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | 
         "whole_hit=nothing": replica.prefix_cache and policy.whole_hit == "nothing",
         "budget_unit=block": policy.budget_unit == "block",
         "lookahead_tokens": policy.lookahead_tokens > 0,
+        "first_place": policy.first_place != "with_prompt",
         "keeps_copies=false": replica.prefix_cache and not replica.keeps_copies,
         "counting": replica.counting is not None,
         "priority_preempt": policy.priority_preempt != "memory_only",

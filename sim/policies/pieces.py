@@ -126,6 +126,11 @@ class ExpectingGate(Protocol):
 class JudgingAccount(Protocol):
     """An account with its own rule of room, in place of that of `ExpectingGate`."""
 
+    @property
+    def forgets_hits(self) -> bool:
+        """Whether free blocks that newcomers of a pass reuse are still counted as free for the next one."""
+        ...
+
     def leaves_room(
         self, job: JobView, running: Sequence[JobView], *, chunk: tuple[int, int], free_tokens: int
     ) -> bool:

@@ -62,6 +62,9 @@ class Policy:
         blocks, and cut at the end of a block.
     lookahead_tokens : int
         Places in memory that a job takes with the step that samples, beyond the tokens computed, >= 0.
+    first_place : str
+        When that of a first token is looked for: ``with_prompt``, or ``after_prompts``: where there is none,
+        all running jobs decode in the same step, and the least advanced lose their blocks.
     needs_oracle : bool
         Whether its predicted output lengths are meant to be the true ones; reports say so.
     prefill_alloc, watermark_scope, append_rule, preemption
@@ -102,6 +105,7 @@ class Policy:
     whole_hit: str = "last_block"
     budget_unit: str = "token"
     lookahead_tokens: int = 0
+    first_place: str = "with_prompt"
     needs_oracle: bool = False
 
     def __post_init__(self) -> None:
@@ -115,6 +119,7 @@ class Policy:
             checks.one_of(word, getattr(self, word), CHOICES[word])
         checks.one_of("whole_hit", self.whole_hit, ("last_block", "nothing"))
         checks.one_of("budget_unit", self.budget_unit, ("token", "block"))
+        checks.one_of("first_place", self.first_place, ("with_prompt", "after_prompts"))
         checks.text("name", self.name)
         if not isinstance(self.needs_oracle, bool):
             raise ConfigError(f"needs_oracle: {checks.shown(self.needs_oracle)} must be true or false")

@@ -13,7 +13,7 @@ from qtheory.system.workload.block_hashes import BlockHashes
 from qtheory.system.workload.request import Requests
 from sim.engine import simulate, why_stepwise
 from sim.kvcache import KvMemory
-from sim.policies import FirstAdmitted, Policy, PrefillFirstChunked
+from sim.policies import FirstAdmitted, FirstChunk, Policy, PrefillFirstChunked
 from sim.record import Records
 from sim.reference import simulate as step_by_step
 from sim.replica import Replica
@@ -73,6 +73,23 @@ def test_a_place_for_the_sampled_token_is_taken_one_step_earlier() -> None:
     assert used == [[1, 2, 2], [2, 2, 2]]
 
 
+def test_a_prompt_without_a_place_for_its_token_is_computed_in_vain_while_the_others_decode() -> None:
+    """Four blocks: the first job has two, the prompts of the others end with theirs."""
+    requests = Requests(arrival_s=[0.0, 0.5, 0.5], prompt_tokens=[16, 16, 16], output_tokens=[4, 1, 1])
+    replica = Replica(step_time=AffineStep(base_s=1.0, per_token_s=0.01), n_blocks=4)
+    seen = []
+    for place in ("with_prompt", "after_prompts"):
+        policy = Policy(
+            name="x", composition=PrefillFirstChunked(), lookahead_tokens=1, first_place=place,
+            admission=FirstChunk(), budget_tokens=64,
+        )  # fmt: skip
+        records = step_by_step(requests, policy, replica)
+        steps = records.steps
+        seen.append((steps.n_decodes.tolist(), steps.prefill_tokens.tolist(), records.n_preemptions.tolist()))
+    assert seen[0] == ([0, 0, 0, 1, 1, 1], [16, 16, 16, 0, 0, 0], [0, 0, 0])
+    assert seen[1] == ([0, 1, 0, 1, 1], [16, 32, 16, 0, 0], [0, 1, 0])
+
+
 def test_copies_of_a_block_are_kept_or_given_back() -> None:
     free = []
     for keeps in (True, False):
@@ -125,6 +142,7 @@ def test_a_replica_may_count_in_its_own_way_and_records_keep_to_the_one_rule() -
         ({"whole_hit": "nothing"}, {}),
         ({"budget_unit": "block"}, {}),
         ({"lookahead_tokens": 1}, {}),
+        ({"first_place": "after_prompts"}, {}),
         ({}, {"keeps_copies": False}),
         ({}, {"counting": lambda tokens: StepLoad(prefill_tokens=1)}),
     ],
@@ -144,6 +162,7 @@ def test_the_fast_engine_leaves_these_rules_to_the_reference(
         ({"whole_hit": "nothin"}, "whole_hit: unknown 'nothin'"),
         ({"budget_unit": "blocks"}, "did you mean 'block'"),
         ({"lookahead_tokens": -1}, "lookahead_tokens"),
+        ({"first_place": "after_prompt"}, "did you mean 'after_prompts'"),
     ],
 )
 def test_words_that_are_not_known_are_refused(given: dict[str, Any], message: str) -> None:

@@ -84,6 +84,8 @@ class LongestPrefixByBlocks:
 class KeptOrder:
     """An order that starts from that of the last pass, not from arrival; a preempted job joins at the back.
 
+    It joins at the end of the step that preempted it, behind those that arrived meanwhile.
+
     Parameters
     ----------
     inner : DynamicOrdering, optional
@@ -99,7 +101,7 @@ class KeptOrder:
 
     def arrange(self, waiting: Sequence[J], view: View, ledger: Any) -> Iterator[J]:
         """The jobs as they stood, sorted anew."""
-        places: dict[int, int] = ledger.places
+        places: dict[int, int] = ledger.seated()
         line = sorted(waiting, key=lambda job: places[job.position])
         if self.inner is not None:
             line = list(self.inner.arrange(line, view, None))
@@ -116,21 +118,32 @@ class _Line:
     """The place of each waiting job."""
 
     def __init__(self) -> None:
-        self.places: dict[int, int] = {}
+        self._places: dict[int, int] = {}
+        self._back: list[int] = []  # preempted in the step that is about to end
         self._n = 0
+
+    def seated(self) -> dict[int, int]:
+        """The places, with those that were preempted in the last step behind all others."""
+        for position in self._back:
+            self._seat(position)
+        self._back.clear()
+        return self._places
+
+    def _seat(self, position: int) -> None:
+        self._n += 1
+        self._places[position] = self._n
 
     def arrived(self, job: JobView) -> None:
         """It stands last."""
-        self._n += 1
-        self.places[job.position] = self._n
+        self._seat(job.position)
 
     def returned(self, job: JobView) -> None:
-        """It stands last."""
-        self.arrived(job)
+        """It will stand last."""
+        self._back.append(job.position)
 
     def left(self, job: JobView, *, is_admitted: bool) -> None:
         """Its place is gone."""
-        del self.places[job.position]
+        del self._places[job.position]
 
     def sampled(self, job: JobView) -> None:
         """Of no meaning here."""

@@ -76,6 +76,9 @@ class ExpectedRoom:
         Tokens of a block.
     share : Expected
         What is expected of the running jobs.
+    forgets_hits : bool
+        Whether room is what was free when the pass began, less what newcomers compute and may produce: free
+        blocks that they reuse are not taken off.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class ExpectedRoom:
 
     block_tokens: int
     share: Expected = field(default_factory=Expected)
+    forgets_hits: bool = False
 
     def tokens(self, job: JobView, chunk_end_tokens: int) -> int:
         """The end of the chunk; room for more is judged by the account."""
@@ -103,6 +107,7 @@ class _Room:
     def __init__(self, gate: ExpectedRoom) -> None:
         self._gate = gate
         self._share = gate.share.open_account()
+        self.forgets_hits = gate.forgets_hits
 
     def kept_tokens(self, running: Iterable[JobView]) -> float:
         """A share of what each may still produce."""

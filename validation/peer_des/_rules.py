@@ -44,7 +44,8 @@ RULES: dict[str, tuple[str, ...]] = {
     "preemption_mode": ("lifo", "fifo"),
     "budget_unit": ("token", "block"),
     "copies": ("kept", "freed"),
-    "sampled_token": ("place at the next step", "place at once"),
+    "room": ("what is free now", "what was free as the pass began"),
+    "sampled_token": ("place at the next step", "place at once", "place behind the prompts"),
     "outputs_again": ("free", "prefill"),
     "means": ("rounded", "exact"),
 }
@@ -59,6 +60,7 @@ _DEFAULTS = {
     "preemption_mode": "lifo",
     "budget_unit": "token",
     "copies": "kept",
+    "room": "what is free now",
     "sampled_token": "place at the next step",
     "outputs_again": "free",
     "means": "rounded",
@@ -66,7 +68,8 @@ _DEFAULTS = {
 _OF_RETRACTION = {
     "budget_unit": "block",
     "copies": "freed",
-    "sampled_token": "place at once",
+    "room": "what was free as the pass began",
+    "sampled_token": "place behind the prompts",
     "outputs_again": "prefill",
 }
 """What goes with ``preemption: retract`` where the settings do not say otherwise."""
@@ -109,12 +112,15 @@ class Rules:
             name=f"{words['composition']}, {words['admission']}",
             composition=self._composition(),
             ordering=self._ordering(),
-            admission=_gate(words["admission"], block_tokens),
+            admission=self._gate(block_tokens),
             victim=self._victim(),
             cache_commit=words["publication"],
             whole_hit="nothing" if words["hit_cap"] == _NOTHING else "last_block",
             budget_unit=words["budget_unit"],
-            lookahead_tokens=int(words["sampled_token"] == "place at once"),
+            lookahead_tokens=int(words["sampled_token"] != "place at the next step"),
+            first_place="after_prompts"
+            if words["sampled_token"] == "place behind the prompts"
+            else "with_prompt",
             budget_tokens=budget_tokens,
             max_seqs=max_seqs,
         )
@@ -137,22 +143,22 @@ class Rules:
             return KeptOrder(inner=inner)
         return inner or Fcfs()
 
+    def _gate(self, block_tokens: int) -> Gate:
+        forgets = self.words["room"] == "what was free as the pass began"
+        gates: dict[str, Gate] = {
+            "full_prompt": FullPrompt(),
+            "first_chunk": FirstChunk(),
+            "no_evict": NoEvict(),
+            "expected": ExpectedRoom(block_tokens=block_tokens, forgets_hits=forgets),
+        }
+        return gates[self.words["admission"]]
+
     def _victim(self) -> Victim:
         if self.words["victim"] == "fewest_output":
             return FewestOutputFirst()
         if self.words["victim"] == "lowest_priority":
             return LowestPriority()
         return FirstAdmitted() if self._is_oldest_first else LastAdmitted()
-
-
-def _gate(name: str, block_tokens: int) -> Gate:
-    gates: dict[str, Gate] = {
-        "full_prompt": FullPrompt(),
-        "first_chunk": FirstChunk(),
-        "no_evict": NoEvict(),
-        "expected": ExpectedRoom(block_tokens=block_tokens),
-    }
-    return gates[name]
 
 
 def read_rules(where: str, given: Mapping[str, Any]) -> Rules:
