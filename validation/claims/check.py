@@ -12,6 +12,7 @@ from qtheory.basics.errors import ConfigError
 
 from . import (
     cached_prefix_floor,
+    distserve,
     fcfs_cliff,
     first_chunk_thrash,
     lifo_under_overload,
@@ -43,6 +44,7 @@ CLAIMS: dict[str, Claim] = {
         shedding_above_the_limit,
         retry_storm,
         mlperf,
+        distserve,
     )
 }
 """All claims by name."""
