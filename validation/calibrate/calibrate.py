@@ -77,7 +77,7 @@ def calibrate(
     points = [_sent(p, in_flight, rate_rps) for entry in found if isinstance(entry, list) for p in entry]
     for run in runs:
         refuse_nonsense_run(run, server.spec)
-    refuse_nonsense(points, server.spec)
+    refuse_nonsense(points, server.spec, computed=scenario.prompt is None)
     best, met = runs_fit(server, runs, start, tick) if runs else points_fit(server, points, start, tick)
     used = {key: value for key, value in best.values.items() if key != OUTSIDE or points}
     told = [note for run in runs for note in run.notes] + [note for point in points for note in point.notes]

@@ -15,14 +15,14 @@ from .result import Met
 from .search import Found, find
 from .server import OUTSIDE, Server
 
-__all__ = ["points_fit", "runs_fit"]
+__all__ = ["FLOOR", "points_fit", "runs_fit"]
 
 Array = NDArray[np.float64]
 Tick = Callable[[], None]
 _SEEDS = (11, 12)  # of the requests that stand for those of a point
 _TRIES = 6  # runs that show how much a finite run scatters
 _ROUNDS = 2
-_FLOOR = {"ttft": 0.04, "tpot": 0.02, "throughput": 0.02, "prefill": 0.15, "end": 0.01}
+FLOOR = {"ttft": 0.04, "tpot": 0.02, "throughput": 0.02, "prefill": 0.15, "end": 0.01}
 """Relative errors of the model itself, which no longer measurement makes smaller."""
 _SATURATED = 0.95  # of the offered rate: below it the throughput tells something of its own
 _BLOCKS = 20
@@ -71,20 +71,34 @@ def points_fit(
         return np.array(rows)
 
     target = np.log([entry.measured for entry in wanted])
-    floor = np.array([_FLOOR[entry.key.partition("_")[0]] for entry in wanted])
+    floor = np.array([FLOOR[entry.key.partition("_")[0]] for entry in wanted])
+    found = _fit(_Measured(modelled, target, floor), start, names)
+    made = np.exp(np.mean(modelled(found.values, _SEEDS), axis=0))
+    return found, _met(points, wanted, made)
+
+
+class _Measured(NamedTuple):
+    """What is to be met: a model of it in logarithms, by parameters and seeds, and how exact that can be."""
+
+    modelled: Callable[[Mapping[str, float], Sequence[int]], Array]
+    target: Array
+    floor: Array
+
+
+def _fit(told: _Measured, start: Mapping[str, float], names: list[str]) -> Found:
+    """Twice: how much a finite run scatters is first known at the usual values, then at those found."""
     values = dict(start)
     for _ in range(_ROUNDS):
-        scatter = np.std(modelled(values, range(_TRIES)), axis=0, ddof=1)
-        error = np.sqrt(floor**2 + scatter**2 * (1 + 1 / len(_SEEDS)))
+        scatter = np.std(told.modelled(values, range(_TRIES)), axis=0, ddof=1)
+        error = np.sqrt(told.floor**2 + scatter**2 * (1 + 1 / len(_SEEDS)))
 
         def residuals(given: Mapping[str, float], error: Array = error) -> Array:
-            gap: Array = (np.mean(modelled(given, _SEEDS), axis=0) - target) / error
+            gap: Array = (np.mean(told.modelled(given, _SEEDS), axis=0) - told.target) / error
             return gap
 
-        found = find(residuals, start, names)
+        found = find(residuals, start, names, begin=values)
         values = dict(found.values)
-    made = np.exp(np.mean(modelled(values, _SEEDS), axis=0))
-    return found, _met(points, wanted, made)
+    return found
 
 
 def _met(points: Sequence[BenchPoint], wanted: Sequence[_Wanted], made: Array) -> list[Met]:
@@ -122,26 +136,26 @@ def runs_fit(
     """
     target = [_blocks(_seen(run)) for run in runs]
 
-    def modelled(values: Mapping[str, float]) -> list[list[tuple[str, float]]]:
-        made = []
-        for run in runs:
-            made.append(_blocks(server.run(run, values)))
-            tick()
-        return made
+    def modelled(values: Mapping[str, float], seeds: Sequence[int]) -> Array:
+        """Logarithms (seeds, blocks)."""
+        rows = []
+        for seed in seeds:
+            made: list[float] = []
+            for run in runs:
+                made += [time for _, time in _blocks(server.run(run, values, seed=seed))]
+                tick()
+            rows.append(np.log(made))
+        return np.array(rows)
 
-    def residuals(values: Mapping[str, float]) -> Array:
-        gaps = []
-        for made, wanted in zip(modelled(values), target, strict=True):
-            for (key, model), (_, measured) in zip(made, wanted, strict=True):
-                gaps.append(np.log(model / measured) / _FLOOR[key.partition("_")[0]])
-        return np.array(gaps)
-
+    keys = [(run.where, key, time) for run, wanted in zip(runs, target, strict=True) for key, time in wanted]
+    floor = np.array([FLOOR[key.partition("_")[0]] for _, key, _ in keys])
     names = ["mfu_frac", "mbu_frac", "attention_mbu_frac", "overhead_per_step_s"]
-    found = find(residuals, dict(start), names)
+    measured = np.log([time for _, _, time in keys])
+    found = _fit(_Measured(modelled, measured, floor), start, names)
+    made = np.exp(np.mean(modelled(found.values, _SEEDS), axis=0))
     met = [
-        Met(where=run.where, quantity=key, measured=measured, model=model)
-        for run, made, wanted in zip(runs, modelled(found.values), target, strict=True)
-        for (key, model), (_, measured) in zip(made, wanted, strict=True)
+        Met(where=where, quantity=key, measured=time, model=float(model))
+        for (where, key, time), model in zip(keys, made, strict=True)
     ]
     return found, met
 

@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 OUTSIDE = "outside_s"
 """Seconds of a request outside the engine (network, HTTP, tokeniser), in its TTFT; no part of a card."""
 _MOST, _LEAST = 500, 60  # requests of a simulated point
+_MOVED_S = 0.01
 _ROUNDS = 20  # of a closed loop whose length is not told
 
 
@@ -136,15 +137,24 @@ class Server:
         prompt, output = (parse_law(text) for text in texts)
         return LawLengths(prompt=prompt, output=output).sample(rng, n)
 
-    def run(self, run: EngineRun, values: Mapping[str, float]) -> dict[str, Array]:
-        """TPOT and seconds from schedule to first token of each request of a run, and when the last ends."""
+    def run(self, run: EngineRun, values: Mapping[str, float], *, seed: int) -> dict[str, Array]:
+        """TPOT and seconds from schedule to first token of each request of a run, and when the last ends.
+
+        Arrivals are moved by less than a step: who shares steps with whom hangs on that, in the measured run
+        as well, so single runs tell the parameters less than they seem to.
+        """
+        moved_s = np.random.default_rng(seed).uniform(0, _MOVED_S, len(run.arrival_s))
+        order = np.argsort(run.arrival_s + moved_s, kind="stable")
         requests = Requests(
-            arrival_s=run.arrival_s, prompt_tokens=run.prompt_tokens, output_tokens=run.output_tokens
+            arrival_s=(run.arrival_s + moved_s)[order],
+            prompt_tokens=run.prompt_tokens[order],
+            output_tokens=run.output_tokens[order],
         )
         records = self._run(requests, values)
+        back = np.argsort(order)  # as the run has them
         return {
-            "prefill_s": records.first_token_s - records.first_scheduled_s,
-            "tpot_s": _times(records)[1],
+            "prefill_s": (records.first_token_s - records.first_scheduled_s)[back],
+            "tpot_s": _times(records)[1][back],
             "end_s": np.array([float(np.max(records.finish_s))]),
         }
 

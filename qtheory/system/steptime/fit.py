@@ -14,7 +14,7 @@ from qtheory.basics.errors import ConfigError, ConvergenceError
 
 from .ideal import FRACTIONS, OVERHEADS, IdealSteps
 
-__all__ = ["StepFit", "fit_steps"]
+__all__ = ["USUALLY_OFF", "StepFit", "fit_steps"]
 
 Array = NDArray[np.float64]
 _LEAST_FRAC = 0.01
@@ -22,6 +22,13 @@ _ROOM = 3.0  # a share is searched to here, so that one above 1 shows itself and
 _LONGEST_S = {"overhead_per_step_s": 1.0, "overhead_per_layer_s": 0.01}
 _START = {"overhead_per_step_s": 1e-3, "overhead_per_layer_s": 50e-6}
 _USUAL = {"mfu_frac": 0.75, "mbu_frac": 0.85, "attention_mbu_frac": 0.8, "link_frac": 0.7} | _START
+USUALLY_OFF = dict.fromkeys(FRACTIONS, 0.15) | {
+    "mfu_frac": 0.12,
+    "overhead_per_step_s": 2e-3,
+    "overhead_per_layer_s": 50e-6,
+}
+"""How far usual values are off (standard deviation): shares among the accelerators and engines of
+``fitted.csv``, host times of engines."""
 _UNCLEAR = 0.5  # relative standard error from which a parameter counts as not told by the measurements
 _UNCLEAR_S = {"overhead_per_step_s": 1e-3, "overhead_per_layer_s": 50e-6}  # the same of overheads, at least
 _FEW = 0.1  # share of steps that may be faster than the datasheet: clocks above the boost clock, noise
@@ -191,15 +198,23 @@ def _search(
     return result.x, np.asarray(result.jac, dtype=float), residuals(result.x)
 
 
-def _errors(names: list[str], jacobian: Array, residuals: Array) -> dict[str, float]:
-    """Standard errors from the curvature; infinite where the measurements do not bend with a parameter."""
-    spread = float(np.sum(residuals**2)) / max(len(residuals) - len(names), 1)
+def _errors(
+    names: list[str], jacobian: Array, residuals: Array, width: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, float]:
+    """Standard errors from the curvature; infinite where the measurements do not bend with a parameter.
+
+    Parameters in ``width`` are held, but not known: they are off by so much, and what is known less for it
+    are the others.
+    """
+    free = len(names) - len(width)
+    spread = float(np.sum(residuals**2)) / max(len(residuals) - free, 1)
     size = np.sqrt(np.sum(jacobian**2, axis=0))
     told = size > 1e-12
     errors = dict.fromkeys(names, float("inf"))
     if told.any():
         scaled = jacobian[:, told] / size[told]
-        inverse = np.linalg.pinv(scaled.T @ scaled, rcond=1e-12)
+        usual = np.array([1 / width[name] if name in width else 0.0 for name in names])[told] / size[told]
+        inverse = np.linalg.pinv(scaled.T @ scaled + spread * np.diag(usual**2), rcond=1e-12)
         known = np.sqrt(spread * np.diag(inverse)) / size[told]
         errors |= {name: float(err) for name, err in zip(np.array(names)[told], known, strict=True)}
     return {str(name): error for name, error in errors.items()}
@@ -208,30 +223,52 @@ def _errors(names: list[str], jacobian: Array, residuals: Array) -> dict[str, fl
 def _told(
     steps: IdealSteps, took: Array, fixed: dict[str, float], prior: Mapping[str, float], *, capped: bool
 ) -> tuple[dict[str, float], dict[str, float], Array, list[str]]:
-    """Values, errors of the fitted ones, residuals, and what is held as the measurements do not tell it."""
+    """Values, errors of the fitted ones, residuals, and what is held as the measurements do not tell it.
+
+    The others are fitted with a share at 1 that would be above it, and with what is not told at its usual
+    value; both are still not known, and the errors say so.
+    """
     unclear: list[str] = []
+    at_one: list[str] = []
     while True:
         names = [name for name in (*FRACTIONS, *OVERHEADS) if name not in fixed]
         if not names:
-            residuals = np.log(steps.seconds(**fixed) / took)
-            return fixed, {}, residuals, unclear
+            break
         found, jacobian, residuals = _search(steps, took, names, fixed, capped=capped)
         values = {name: float(value) for name, value in zip(names, found, strict=True)}
         errors = _errors(names, jacobian, residuals)
         doubt = {name: _doubt(name, values[name], errors[name]) for name in names}
         worst = max(doubt, key=lambda name: doubt[name])
-        if doubt[worst] <= 1:
+        if doubt[worst] > 1:
+            fixed = fixed | {worst: prior[worst]}
+            unclear.append(worst)
+            continue
+        above = next((name for name in names if name in FRACTIONS and values[name] > 1), None)
+        if above is None:
             break
-        fixed = fixed | {worst: prior[worst]}
-        unclear.append(worst)
-    for name in [name for name in names if name in FRACTIONS and values[name] > 1]:
-        if values[name] - 2 * errors[name] > 1 + 1e-9 and not capped:
+        if values[above] - 2 * errors[above] > 1 + 1e-9 and not capped:
             raise ConfigError(
-                f"{name}: the measurements ask for {values[name]:.2f}, more than the accelerator has; "
+                f"{above}: the measurements ask for {values[above]:.2f}, more than the accelerator has; "
                 f"{_WRONG}"
             )
-        return _told(steps, took, fixed | {name: 1.0}, prior, capped=capped)
-    return fixed | values, errors, residuals, unclear
+        fixed = fixed | {above: 1.0}
+        at_one.append(above)
+    values = fixed | (values if names else {})
+    residuals = np.log(steps.seconds(**values) / took)
+    every, width = [*names, *at_one, *unclear], {name: USUALLY_OFF[name] for name in unclear}
+    errors = _errors(every, _slopes(steps, values, every), residuals, width)
+    return values, {name: errors[name] for name in (*names, *at_one)}, residuals, unclear
+
+
+def _slopes(steps: IdealSteps, values: Mapping[str, float], names: list[str]) -> Array:
+    """Slopes of the logarithms of the times, by differences to both sides (steps, names)."""
+    columns = [np.empty((len(steps.seconds(**values)), 0))]
+    for name in names:
+        step = 1e-3 if name in FRACTIONS else 1e-3 * _START[name]
+        up, down = values[name] + step, max(values[name] - step, 0.0)
+        gap = np.log(steps.seconds(**{**values, name: up}) / steps.seconds(**{**values, name: down}))
+        columns.append((gap / (up - down))[:, None])
+    return np.hstack(columns)
 
 
 def _doubt(name: str, value: float, error: float) -> float:

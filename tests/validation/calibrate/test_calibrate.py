@@ -85,6 +85,53 @@ def test_ttft_that_falls_with_the_load_is_refused(tmp_path: Path) -> None:
         calibrate([table], H100)
 
 
+def test_ttft_that_falls_is_seen_where_lengths_were_drawn_and_only_medians_are_given(tmp_path: Path) -> None:
+    runs = [
+        {"num_prompts": 100, "completed": 100, "duration": 60, "total_input_tokens": prompts * 100}
+        | {"total_output_tokens": 10_000, "request_rate": rate, "median_ttft_ms": ttft, "mean_tpot_ms": 8}
+        for rate, prompts, ttft in ((2, 1003, 300), (5, 996, 140))
+    ]
+    file = tmp_path / "bench.json"
+    file.write_text("\n".join(map(json.dumps, runs)), encoding="utf-8")
+    with pytest.raises(ConfigError, match="TTFT falls with the load, from 300 ms at 2 req/s to 140 ms at 5"):
+        calibrate([file], H100)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("8192,10,1,20,8", "TTFT of 20.0 ms is shorter than computing 8192 tokens takes at peak FLOP/s"),
+        ("8192,10,1,90,2", "TPOT of 2.00 ms is shorter than reading the weights takes"),
+    ],
+)
+def test_efficiencies_above_1_are_refused_in_one_line(row: str, told: str, tmp_path: Path) -> None:
+    table = tmp_path / "points.csv"
+    table.write_text(f"isl,osl,concurrency,silicon_ttft_ms,silicon_tpot_ms\n{row}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=told) as caught:
+        calibrate([table], H100)
+    assert "\n" not in str(caught.value)
+
+
+def test_more_requests_than_the_accelerator_can_compute_are_refused(tmp_path: Path) -> None:
+    run = {"num_prompts": 1000, "completed": 1000, "duration": 12.5, "total_input_tokens": 4_000_000}
+    run |= {"total_output_tokens": 10_000, "request_rate": "inf", "request_throughput": 80.0}
+    file = tmp_path / "bench.json"
+    file.write_text(json.dumps(run | {"mean_ttft_ms": 6000, "mean_tpot_ms": 9}), encoding="utf-8")
+    with pytest.raises(
+        ConfigError, match=r"80 req/s need 4\.\d+ times the peak FLOP/s: an efficiency above 1"
+    ):
+        calibrate([file], H100)
+
+
+def test_prompts_of_an_engine_that_are_too_fast_are_refused(tmp_path: Path) -> None:
+    lines = ["input_toks,output_toks,arrival_s,scheduled_s,first_token_s,last_token_s"]
+    lines += [f"8000,11,{i},{i},{i + 0.02},{i + 0.2}" for i in range(30)]
+    file = tmp_path / "requests.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="30 of 30 requests had their first token sooner than computing"):
+        calibrate([file], H100)
+
+
 def _steps(path: Path, factor: float = 1.0) -> Path:
     card = replace(shaped(find_hardware("h100")), **PLANTED)  # type: ignore[arg-type]
     roofline = Roofline(hardware=card, model=Server.of(H100, card).spec.model)
