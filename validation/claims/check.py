@@ -15,10 +15,12 @@ from . import (
     distserve,
     fcfs_cliff,
     first_chunk_thrash,
+    free_hits_over_admit,
     lifo_under_overload,
     littles_law,
     longest_prefix_starves,
     mlperf,
+    mooncake_trace,
     overload_grows,
     prefill_stalls,
     retry_storm,
@@ -35,6 +37,7 @@ CLAIMS: dict[str, Claim] = {
         watermark_preemptions,
         prefill_stalls,
         first_chunk_thrash,
+        free_hits_over_admit,
         longest_prefix_starves,
         lifo_under_overload,
         cached_prefix_floor,
@@ -44,6 +47,7 @@ CLAIMS: dict[str, Claim] = {
         shedding_above_the_limit,
         retry_storm,
         mlperf,
+        mooncake_trace,
         distserve,
     )
 }
