@@ -1,4 +1,4 @@
-"""The claim on a recorded stream of conversations: on the stream itself, and on one in which nothing is shared."""
+"""The claim on a recorded stream of conversations: on that stream, and on one in which nothing is shared."""
 
 from __future__ import annotations
 
