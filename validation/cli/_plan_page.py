@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from qtheory.basics.errors import ServingError
@@ -13,6 +14,7 @@ from qtheory.report import Page, Section
 from qtheory.system.provenance import Provenance
 from qtheory.system.scenario import Scenario
 
+from ._knee_page import sums
 from ._plan_facts import fleet_facts, no_fleet, question_facts
 from ._plan_plot import draw_front
 from ._plan_rows import Found
@@ -182,11 +184,9 @@ def _replica(plan: FleetPlan, best: Option, fleet: Fleet) -> list[Section]:
         binds=curve.binds,
         limit_rps=curve.limit_rps,
     )
-    title = f"Formulas with their numbers: one replica, {name}"
+    parts: dict[str, Any] = {"moves": []}  # the table of worse inputs says what moves it
     try:
-        lines: list[Any] = explained(replica, plan.load.workload, knee)
+        parts["formulas"] = [asdict(line) for line in explained(replica, plan.load.workload, knee)]
     except ServingError as error:
-        return [Section(title=title, text=[f"{error}: nothing to explain it by."])]
-    text = "At the knee, to first order and by hand; what the model says stands beside."
-    sums = [part for line in lines for part in (line.what, f"    {line.formula}", f"    {line.numbers}")]
-    return [Section(title=title, text=[text], formulas=sums)]
+        parts["why_not"] = f"{error}: nothing to explain it by"
+    return sums(f"one replica, {name}", parts)
