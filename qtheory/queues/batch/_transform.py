@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +23,7 @@ Complexes = NDArray[np.complex128]
 _NOTHING = 1e-17
 _ALIAS = 1e-14
 _MOST_ENTRIES = 60_000
+_AT_ONCE, _ROWS = 2048, 32  # points and places treated together, so that they stay in the cache
 
 
 class TransformBatchLaws:
@@ -45,7 +47,7 @@ class TransformBatchLaws:
     @property
     def entries(self) -> int:
         """Points on the circle times places in the queue: what one value of the response transform takes."""
-        return 8 * self.starts.max_batch * len(self._ended[0])
+        return 4 * self.starts.max_batch * len(self._ended[0])
 
     def _services(self, s: Complexes) -> Complexes:
         """Transforms of the service times, shape (b, *s)."""
@@ -81,8 +83,10 @@ class TransformBatchLaws:
         rate = self.starts.rate_rps
         down = np.abs(rate - s) <= rate
         for which, sweep in ((down, self._downwards), (~down, self._upwards)):
-            if which.any():
-                found[which] = sweep(s[which], mark[which], services[:, which])
+            some = np.flatnonzero(which)
+            for part in np.array_split(some, 1 + len(some) // _AT_ONCE):
+                if len(part):
+                    found[part] = sweep(s[part], mark[part], services[:, part])
         return found
 
     def _source(self, s: Complexes, services: Complexes) -> tuple[Complexes, Complexes]:
@@ -97,51 +101,76 @@ class TransformBatchLaws:
         gone = -math.expm1(b * math.log(starts.ratio))
         return first, 1.0 / (gone + (1.0 - gone) * s * full.mean * Excess(law=full).lst(s))
 
-    def _excess(self, p: int, first: Complexes, tail: Complexes, full: Complexes) -> Complexes:
-        """a_p(s) - y_p."""
+    @cached_property
+    def _excess(self) -> tuple[Floats, Floats]:
+        """a_p(s) - y_p as factors of 1 and of the full service, and of both for the tail: two (2, p)."""
         starts, b = self.starts, self.starts.max_batch
         ended, lumped = self._ended
-        value = first - ended[p] if p == 0 else -ended[p] - lumped[p] * tail
-        if 0 < p < len(starts.pmf) - b + 1:
-            value = value + starts.pmf[b + p - 1] * full
-        where = p - (starts.first_lumped - b)
-        if 0 <= where < b:
-            value = value + self._lump[where] * full * tail
-        return np.asarray(value, dtype=np.complex128)
+        listed, beyond = np.zeros((2, len(ended))), np.zeros((2, len(ended)))
+        listed[0], beyond[0] = -ended, -lumped
+        beyond[0, 0] = 0.0
+        listed[1, 1 : len(starts.pmf) - b + 1] = starts.pmf[b:]
+        shift = starts.first_lumped - b
+        beyond[1, max(shift, 0) : shift + b] = self._lump[max(-shift, 0) :]
+        return listed, beyond
+
+    def _excesses(self, s: Complexes, services: Complexes) -> Callable[[int], Complexes]:
+        """a_p(s) - y_p for each p."""
+        first, tail = self._source(s, services)
+        full, (listed, beyond) = services[-1], self._excess
+        bases = np.array([np.ones_like(s), full, tail, full * tail])
+        shares = np.vstack([listed, beyond])
+        blocks: dict[int, Complexes] = {}
+
+        def excess(p: int) -> Complexes:
+            k = p // _ROWS
+            if k not in blocks:
+                blocks.clear()
+                part = shares[:, k * _ROWS : (k + 1) * _ROWS]
+                blocks[k] = np.asarray(part.T.astype(np.complex128) @ bases)
+            value: Complexes = blocks[k][p % _ROWS]
+            return np.asarray(value + first) if p == 0 else value
+
+        return excess
 
     def _upwards(self, s: Complexes, mark: Complexes, services: Complexes) -> Complexes:
         rate, b, full = self.starts.rate_rps, self.starts.max_batch, services[-1]
-        first, tail = self._source(s, services)
+        excess = self._excesses(s, services)
         scale = 1.0 / (rate - s)
         g, total = np.zeros_like(s), np.zeros_like(s)
         weight, block = mark.copy(), np.ones_like(s)
         for p in range(len(self._ended[0])):
-            g = (rate * g + self._excess(p, first, tail, full)) * scale
+            g *= rate
+            g += excess(p)
+            g *= scale
             total += weight * g
             if (p + 1) % b:
-                weight = weight * mark
+                weight *= mark
             else:
-                block = block * full
+                block *= full
                 weight = block * mark
         return total
 
     def _downwards(self, s: Complexes, mark: Complexes, services: Complexes) -> Complexes:
         rate, b, full = self.starts.rate_rps, self.starts.max_batch, services[-1]
-        first, tail = self._source(s, services)
+        excess = self._excesses(s, services)
         scale = (rate - s) / rate
         g, total, inner = np.zeros_like(s), np.zeros_like(s), np.zeros_like(s)
-        for p in range(len(self._ended[0]) - 1, -1, -1):  # here g is G_p; Horner in mark, then in full
-            inner = mark * (g + inner)
+        for p in range(len(self._ended[0]) - 1, -1, -1):  # g is rate G_p; Horner in mark, then in full
+            inner += g
+            inner *= mark
             if p % b == 0:
-                total = total * full + inner
-                inner = np.zeros_like(s)
-            g = scale * g - self._excess(p, first, tail, full) / rate
-        return total
+                total *= full
+                total += inner
+                inner[:] = 0.0
+            g *= scale
+            g -= excess(p)
+        return total / rate
 
     def _next_sizes(self, s: Complexes, n: int) -> Complexes:
         """rate E[sum of exp(-sW) over arrivals in a service; k present at the end], k < n: shape (n, *s)."""
         rate = self.starts.rate_rps
-        points = 1 << int(np.ceil(np.log2(8 * max(n, 2))))
+        points = 1 << int(np.ceil(np.log2(4 * max(n, 2))))
         radius = _ALIAS ** (1.0 / points)
         z = radius * np.exp(2j * np.pi * np.arange(points) / points)
         moved = (s[:, None] + rate * (1.0 - z)).ravel()
@@ -152,7 +181,7 @@ class TransformBatchLaws:
 
     def _in_pieces(self, s: Complexes, response: bool) -> Complexes:
         flat = np.atleast_1d(s).ravel()
-        pieces = max(1, len(flat) * 8 * self.starts.max_batch // _MOST_ENTRIES)
+        pieces = max(1, len(flat) * 4 * self.starts.max_batch // _MOST_ENTRIES)
         parts = [self._transform(part, response) for part in np.array_split(flat, pieces) if len(part)]
         return np.concatenate(parts).reshape(np.shape(s))
 

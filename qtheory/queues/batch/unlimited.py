@@ -9,10 +9,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
-from qtheory.numerics.markov import poisson_pmf, poisson_reach, stationary
+from qtheory.numerics.markov import poisson_reach, stationary
 from qtheory.numerics.taillaw import TailLaw
 
 from ._number import unlimited_number_pmf
@@ -23,8 +24,9 @@ __all__ = ["UnlimitedBatchQueue"]
 Floats = NDArray[np.float64]
 
 _CUT = 1e-17  # proven bound on the probability of the batches left out
-_NOTHING = 1e-19
+_NOTHING, _LOG_NOTHING = 1e-19, -80.0
 _MOST_STEPS = 2_000_000
+_SMALL = 1e-4
 _CHECK = 1e-9
 
 
@@ -151,16 +153,19 @@ class UnlimitedBatchQueue:
     def _states(self) -> int:
         """Smallest n for which the bound on P(B >= n) is below the cut."""
         rho, base = self.rate_rps * self.slope_s, self.rate_rps * self.base_s
-        best = math.inf
         top = 2.0 * (1.0 - rho) / rho**2 if rho > 0.05 else 20.0
-        for share in np.geomspace(1e-3, 1.0, 40):
-            u, log_bound, steps = float(share * top), 0.0, 0
-            z = 1.0 + u
-            while u > 1e-18 and steps < 200_000 and u < 600.0:
-                log_bound += base * u + math.log1p(u * math.exp(-base * u))
-                u, steps = math.expm1(rho * u), steps + 1
-            if u <= 1e-18:
-                best = min(best, (log_bound - math.log(_CUT)) / math.log(z))
+        u = top * np.geomspace(1e-3, 1.0, 40)
+        log_z, log_bound = np.log1p(u), np.zeros(u.size)
+        best = math.inf
+        while u.size:
+            small = u < _SMALL
+            if small.any():
+                rest = (1.0 + base) * _fallen(u[small], rho)
+                best = min(best, float(((log_bound[small] + rest - math.log(_CUT)) / log_z[small]).min()))
+            later = np.expm1(rho * u)
+            going = ~small & (later < u)  # what rises once rises for ever
+            log_bound = (log_bound + base * u + np.log1p(u * np.exp(-base * u)))[going]
+            u, log_z = later[going], log_z[going]
         return int(min(best, 1e15)) + 2
 
     def _nobody(self) -> float:
@@ -177,6 +182,22 @@ class UnlimitedBatchQueue:
         raise ConvergenceError(f"load {rho:.9g} is too close to 1; lower the rate")
 
 
+def _fallen(u: Floats, rho: float) -> Floats:
+    r"""Bound on u + e^{rho u} - 1 + ... for small u; infinite where it may not fall.
+
+    :math:`e^x-1\le x/(1-x/2)` makes the reciprocals a linear recursion; its sum by Euler and Maclaurin.
+    """
+    if rho < _SMALL:
+        return u / (1.0 - 2.0 * rho)
+    limit, fall = 0.5 * rho / (1.0 - rho), -math.log(rho)
+    found = np.full(u.shape, np.inf)
+    falls = u * limit < 1
+    u = u[falls]
+    ahead = 1.0 / u - limit
+    found[falls] = np.log1p(limit / ahead) / (limit * fall) + u / 2 + fall * ahead * u**2 / 12
+    return found * (1.0 + _SMALL**2)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Sizes:
     """The chain of batch sizes 1..n and the laws that follow from it."""
@@ -191,11 +212,20 @@ class _Sizes:
         return self.base_s + self.slope_s * np.arange(1.0, self.n + 1)
 
     @cached_property
+    def _arrivals(self) -> Floats:
+        """P(k arrivals in a batch), by its size and by k = 1, 2, ..., n; next to nothing is nothing."""
+        k, mean = np.arange(1.0, self.n + 1), self.rate * self._service_s[:, None]
+        logs = k * np.log(mean) - gammaln(k + 1.0) - mean
+        likely = logs > _LOG_NOTHING
+        found = np.zeros_like(logs)
+        found[likely] = np.exp(logs[likely])
+        return found
+
+    @cached_property
     def _pmf(self) -> Floats:
-        mean = self.rate * self._service_s[:, None]
-        p = poisson_pmf(np.arange(1, self.n + 1), mean)
-        p[:, 0] += np.exp(-mean[:, 0])
-        p[:, -1] = poisson_reach(self.n, mean[:, 0]) if self.n > 1 else 1.0
+        p, mean = self._arrivals.copy(), self.rate * self._service_s
+        p[:, 0] += np.exp(-mean)
+        p[:, -1] = poisson_reach(self.n, mean) if self.n > 1 else 1.0
         usual = self.rate * self.base_s / (1.0 - self.rate * self.slope_s)
         return stationary(p, typical=int(min(max(usual, 1.0), self.n)) - 1)
 
@@ -231,9 +261,7 @@ class _Sizes:
 
     def response_law(self, mean_s: float) -> TailLaw:
         """A uniform share of the service found, then a batch of all who arrive in it."""
-        mean = self.rate * self._service_s[:, None]
-        count = np.arange(1, self.n + 1)
-        weight = self._pmf[:, None] * poisson_pmf(count, mean) * count / self.mean  # (n, n)
+        weight = self._pmf[:, None] * self._arrivals * np.arange(1, self.n + 1) / self.mean  # (n, n)
         row, column = np.nonzero(weight > _NOTHING)
         share, found_s, own_s = weight[row, column], self._service_s[row], self._service_s[column]
         free, alone_s = self.nobody / self.mean, float(self._service_s[0])
