@@ -30,9 +30,9 @@ class CachedTape(Tape):
 
     __slots__ = ("_cached",)
 
-    def __init__(self, n: int) -> None:
-        super().__init__(n)
-        self._cached = array("q", bytes(8 * n))
+    def __init__(self, n: int, beside: CachedTape | None = None) -> None:
+        super().__init__(n, beside)
+        self._cached: array[int] = array("q", bytes(8 * n)) if beside is None else beside._cached
 
     def close(self, job: FastJob, status: int, at_s: float) -> None:
         """``job`` ended, or the clock did (then ``at_s`` is NaN)."""

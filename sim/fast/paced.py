@@ -21,7 +21,7 @@ from .steps import steps_until
 __all__ = ["CountedCachedState", "CountedState", "Paced", "PacedCachedLoop"]
 
 
-class _Counted:
+class _Counted(State):
     """Tells its counter of jobs that end without all their outputs."""
 
     __slots__ = ()
@@ -30,16 +30,11 @@ class _Counted:
 
     def end(self, job: FastJob, status: Status, at_s: float) -> None:
         """A job has come to its end."""
-        super().end(job, status, at_s)  # type: ignore[misc]
+        super().end(job, status, at_s)
         self.counter.dropped(job, was_waiting=status != Status.ABORTED)
 
-    def can_never_run(self, position: int) -> bool:
-        """Whether a request is to be turned away as it comes."""
-        unfit: bytes = self._unfit  # type: ignore[attr-defined]
-        return bool(unfit and unfit[position])
 
-
-class CountedState(_Counted, State):
+class CountedState(_Counted):
     """A state that is counted."""
 
     __slots__ = ("counter",)

@@ -52,7 +52,8 @@ class Common:
         """Where another replica writes."""
         if self.meter is not None:
             return self.meter
-        return _CachedPart(self._whole) if is_cached else _Part(self._whole)
+        n = len(self.requests)
+        return CachedTape(n, beside=self._whole) if is_cached else Tape(n, beside=self._whole)
 
     def nodes(self, block_tokens: int) -> Sequence[Node | None]:
         """The last node of each request, for blocks of a size."""
@@ -62,26 +63,6 @@ class Common:
                 found = nodes_of(self._contents, self.requests, block_tokens)
             self._nodes[block_tokens] = found
         return self._nodes[block_tokens]
-
-
-class _Part(Tape):
-    """Runs and gaps of its own, rows of requests in common with others."""
-
-    __slots__ = ()
-
-    def __init__(self, whole: Tape) -> None:
-        self._rows = whole._rows
-        self.runs, self.gaps = bytearray(), bytearray()
-
-
-class _CachedPart(CachedTape):
-    """The same, with what was found in a cache."""
-
-    __slots__ = ()
-
-    def __init__(self, whole: CachedTape) -> None:
-        self._rows, self._cached = whole._rows, whole._cached
-        self.runs, self.gaps = bytearray(), bytearray()
 
 
 class FastReplica:

@@ -129,6 +129,10 @@ class State:
                 else:
                     self.fresh.append(job)
 
+    def can_never_run(self, position: int) -> bool:
+        """Whether a request is to be turned away as it comes."""
+        return bool(self._unfit and self._unfit[position])
+
     def end(self, job: FastJob, status: Status, at_s: float) -> None:
         """A job has come to its end."""
         self.tape.close(job, status, at_s)

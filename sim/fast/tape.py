@@ -58,12 +58,15 @@ _UNSENT = _ENDED.pack(math.nan, math.nan, math.nan, math.nan, Status.UNFINISHED,
 
 
 class Tape:
-    """Everything is kept: a row `ENDED` at the place of each request, rows `RUN` and `GAP` as time goes."""
+    """Everything is kept: a row `ENDED` at the place of each request, rows `RUN` and `GAP` as time goes.
+
+    A tape ``beside`` another has its rows of requests in common with it, and runs and gaps of its own.
+    """
 
     __slots__ = ("_rows", "gaps", "runs")
 
-    def __init__(self, n: int) -> None:
-        self._rows = bytearray(_UNSENT * n)
+    def __init__(self, n: int, beside: Tape | None = None) -> None:
+        self._rows: bytearray = bytearray(_UNSENT * n) if beside is None else beside._rows
         self.runs = bytearray()
         self.gaps = bytearray()
 
