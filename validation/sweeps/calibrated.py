@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from qtheory.system.hardware.hardware import Hardware
 from qtheory.system.replica import replica_of
 from qtheory.system.steptime import Roofline
 
-from .fit import Free, fit
+from .fit import Fit, Free, fit
 from .measured import Row, is_behind
 from .served import OUTSIDE, PER_SEQUENCE, Fitted, Served
 from .simulated import run_row
@@ -37,7 +36,7 @@ _KNOWN = {
 }
 """How far usual values are off (the spread of ``fitted.csv``, of host times of engines), and bounds."""
 _OUTSIDE_S = 5e-3
-_NOT_MET = 0.10  # median relative error of TPOT from which a host time of each sequence is fitted too
+_DECISIVE = 10.0  # squares by which a host time of each sequence must lessen the misfit
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,8 @@ def calibrated(sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> Fitted:
 
     Compared are TTFT and TPOT of every row, TTFT only where the served rate keeps up, and the rate where it
     does not. All are weighed against the usual values of the parameters and their spread, so that what the
-    rows hardly tell stays near its usual value. Host time of each sequence of a step is fitted too where TPOT
-    is not met without it.
+    rows hardly tell stays near its usual value. Host time of each sequence of a step is fitted too where the
+    sum of squares falls by more than ten with it.
 
     Parameters
     ----------
@@ -77,15 +76,14 @@ def calibrated(sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> Fitted:
     asked = _Asked.of(sweeps)
     names = [name for name in _NAMES if name != OUTSIDE or any(e.key == "ttft_s" for e in asked.wanted)]
     best = _fit(asked, names)
-    if asked.median_tpot_error(best) > _NOT_MET:
-        best = _fit(asked, [*names, PER_SEQUENCE])
-    return best
+    if best.misfit > _DECISIVE:
+        more = _fit(asked, [*names, PER_SEQUENCE])
+        best = more if more.misfit < best.misfit - _DECISIVE else best
+    return replace(asked.fitted(best.values), errors=best.errors, unclear=best.unclear)
 
 
-def _fit(asked: _Asked, names: Sequence[str]) -> Fitted:
-    free = [_free(name, asked.card) for name in names]
-    found = fit(asked.residuals, free)
-    return replace(asked.fitted(found.values), errors=found.errors, unclear=found.unclear)
+def _fit(asked: _Asked, names: Sequence[str]) -> Fit:
+    return fit(asked.residuals, [_free(name, asked.card) for name in names])
 
 
 def _free(name: str, card: Hardware) -> Free:
@@ -137,12 +135,6 @@ class _Asked:
         """The same in units of the errors of the model."""
         floor = np.array([_FLOOR[entry.key] for entry in self.wanted])
         return np.asarray(self.gaps(self.fitted(values)) / floor)
-
-    def median_tpot_error(self, fitted: Fitted) -> float:
-        """Relative, 0 where no TPOT is measured."""
-        pairs = zip(self.gaps(fitted), self.wanted, strict=True)
-        errors = [abs(float(gap)) for gap, entry in pairs if entry.key == "tpot_s"]
-        return median(errors) if errors else 0.0
 
 
 def _usual(card: Hardware) -> Hardware:

@@ -13,6 +13,7 @@ __all__ = ["Fit", "Free", "fit"]
 Array = NDArray[np.float64]
 _STEP = 0.2  # of a width: the jumps of a simulation average out over it
 _EVALUATIONS = 12  # of the point itself; each comes with one a parameter for the slopes
+_INSIDE = 0.4  # widths from a bound to begin at: close to one the search creeps
 _ROBUST = 3.0  # residuals beyond so many of their errors count less and less
 
 
@@ -48,11 +49,14 @@ class Fit:
         Of the fitted ones, with standard errors.
     unclear : tuple of str
         Those of which the measurements tell little more than was known beforehand.
+    misfit : float
+        Sum of the squares of residuals (large ones counted less) and of the distances from what is usual.
     """
 
     values: Mapping[str, float]
     errors: Mapping[str, float]
     unclear: tuple[str, ...]
+    misfit: float
 
 
 _HARDLY = 0.7  # of the width beforehand
@@ -95,7 +99,7 @@ def fit(residuals: Callable[[Mapping[str, float]], Array], free: Sequence[Free])
         return np.column_stack(columns)
 
     bounds = ((low - usual) / width, (high - usual) / width)
-    begin = np.clip(np.zeros(len(free)), bounds[0] + 1e-3, bounds[1] - 1e-3)
+    begin = np.clip(np.zeros(len(free)), bounds[0] + _INSIDE, bounds[1] - _INSIDE)
     found = least_squares(
         weighed,
         begin,
@@ -110,5 +114,6 @@ def fit(residuals: Callable[[Mapping[str, float]], Array], free: Sequence[Free])
     jacobian = slopes(found.x)
     spread = np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
     errors = {each.name: float(error) for each, error in zip(free, spread * width, strict=True)}
-    unclear = tuple(each.name for each, error in zip(free, spread, strict=True) if error > _HARDLY)
-    return Fit(values=named(found.x), errors=errors, unclear=unclear)
+    told = (spread <= _HARDLY) | (np.abs(found.x) > 1)  # far from what is usual is told too
+    unclear = tuple(each.name for each, is_told in zip(free, told, strict=True) if not is_told)
+    return Fit(values=named(found.x), errors=errors, unclear=unclear, misfit=2 * float(found.cost))

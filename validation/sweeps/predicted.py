@@ -132,7 +132,7 @@ def _token_time(row: Row, workload: Workload, said: Prediction) -> float | None:
     if row.tpot_of == "ratio":
         if said.mean_e2e_s is None or said.mean_ttft_s is None:
             return None
-        outputs = workload.lengths.output.mean  # type: ignore[attr-defined]
+        outputs = workload.lengths.mean_output_tokens
         return float((said.mean_e2e_s - said.mean_ttft_s) / (outputs - 1))
     by_name = {
         "mean": said.mean_tpot_s,

@@ -70,10 +70,17 @@ def _results(scenario: Scenario, fitted: Fitted, runs: int) -> list[RunResult]:
 def _seen(row: Row, result: RunResult, fitted: Fitted) -> Served:
     wait = result.p50_ttft_s if row.ttft_of == "p50" else result.mean_ttft_s
     return Served(
-        throughput_rps=result.throughput_rps,
+        throughput_rps=_throughput(row, result),
         ttft_s=None if wait is None else wait + fitted.outside_s,
         tpot_s=_token_time(row, result),
     )
+
+
+def _throughput(row: Row, result: RunResult) -> float:
+    """Requests per second; of a loop of unknown length by Little's law, without beginning and end."""
+    if row.in_flight is not None and row.n_requests is None and result.mean_e2e_s:
+        return row.in_flight / result.mean_e2e_s
+    return result.throughput_rps
 
 
 def _token_time(row: Row, result: RunResult) -> float | None:
