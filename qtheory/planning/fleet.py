@@ -12,7 +12,7 @@ from qtheory.system.workload import Workload
 
 from .fleet_candidates import Candidate
 from .fleet_curve import Curve, theory_curve
-from .fleet_doubt import doubt_of
+from .fleet_doubt import Doubt, doubt_of
 from .fleet_load import Load, share_of
 from .fleet_plan import FleetPlan, Option, hours_of
 from .fleet_size import Fleet, Need, OutOfReachError, fleet_of
@@ -171,6 +171,15 @@ def _order(option: Option) -> tuple[float, float, str]:
     return (round(option.usd_per_hour, 9), -option.fleet.headroom_frac(1.0), option.candidate.told)
 
 
+def _doubt(candidate: Candidate, curve: Curve) -> Doubt:
+    """What was measured of its scheduler, or of all that go step by step."""
+    asked = (curve.answered_by, curve.binds, candidate.hardware)
+    try:
+        return doubt_of(*asked, scheduler=candidate.scenario.scheduler)
+    except ConfigError:
+        return doubt_of(*asked)
+
+
 def _option(
     candidate: Candidate, load: Load, need: Need, answer: Answer, first: Fleet | None = None
 ) -> Option:
@@ -189,7 +198,7 @@ def _option(
         fleet = fleet_of(
             need,
             curve_of,
-            lambda curve: doubt_of(curve.answered_by, curve.binds, candidate.hardware),
+            lambda curve: _doubt(candidate, curve),
             first=1 if first is None else first.n_needed,
         )
     except OutOfReachError as error:

@@ -79,7 +79,7 @@ _PRECISION = _number(
     "relative half-width at which a simulated knee is known well enough [0.01 with --refine, else 0.02]",
     "SHARE",
 )
-_LEVEL = _number("--level", float, "coverage of the intervals of simulated knees [0.95]", "SHARE")
+_LEVEL = _number("--level", float, "coverage of the intervals of the knees [0.95]", "SHARE")
 _MOST = _number("--max-requests", int, "requests simulated for a scheduler at most [5,000,000]", "N")
 
 
