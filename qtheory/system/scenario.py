@@ -34,6 +34,7 @@ _CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (checks.non_negative, ("link_latency_s", "retry_delay_s")),
     (checks.fraction, ("mfu_frac", "mbu_frac", "memory_frac")),
 )
+_PATIENCE = ("retries", "retry_delay_s", "backoff", "waits_for")
 _LARGEST = 10**9  # of whole numbers: far beyond any system
 _LARGEST_OF = {
     "requests": 10**8,
@@ -238,6 +239,16 @@ class Scenario:
             number_between("correlation", self.correlation, -1.0, 1.0)
         limits = {name: getattr(self, name) for name in ("ttft_slo_s", "tpot_slo_s", "e2e_slo_s")}
         checks.positive(**{name: limit for name, limit in limits.items() if limit not in (None, math.inf)})
+
+        self._check_patience()
+
+    def _check_patience(self) -> None:
+        given = [name for name in _PATIENCE if name in self.changed()]
+        if given and self.timeout_s is None:
+            value = getattr(self, given[0])
+            raise ConfigError(
+                f"{given[0]}: {value} given, but clients wait as long as it takes; add timeout_s"
+            )
 
     def changed(self) -> dict[str, Any]:
         """The fields that differ from their defaults: what has to be said to get this scenario again."""

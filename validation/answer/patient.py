@@ -40,7 +40,7 @@ def patience_of(scenario: Scenario) -> Patience | None:
     Raises
     ------
     ConfigError
-        If a value is out of its range, or something is said of retries but not when a client gives up.
+        If a value is out of its range.
 
     Examples
     --------
@@ -50,12 +50,6 @@ def patience_of(scenario: Scenario) -> Patience | None:
     True
     """
     if scenario.timeout_s is None:
-        given = [name for name in _FIELDS if name in scenario.changed()]
-        if given:
-            raise ConfigError(
-                f"{given[0]}: {getattr(scenario, given[0])} given, but clients wait as long as it takes; add "
-                "timeout_s"
-            )
         return None
     return Patience(**{name: getattr(scenario, name) for name in _FIELDS})
 

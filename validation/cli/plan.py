@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
 from qtheory.report import save_figure
 
 from ._page import file_marks, page_writer
@@ -91,6 +92,8 @@ def plan(
 
     checks.one_of("latency", latency, LATENCIES)
     scenario, said = flags.load_for(output), flags.in_file()
+    if scenario.timeout_s is not None:
+        raise ConfigError("timeout_s: given, but in a plan clients wait as long as it takes; leave it out")
     choices, prices, unpriced = lists.choices(said)
     candidates = candidates_of(scenario, choices, prices)
     load = load_of(workload_of(scenario), window_s=demands.window_s)

@@ -152,4 +152,10 @@ def test_what_is_said_of_retries_needs_a_time_out(name: str) -> None:
     with pytest.raises(
         ConfigError, match=f"{name}: .* given, but clients wait as long as it takes; add timeout_s"
     ):
-        run(Scenario(**BUSY, **{name: value}), study=ONE)
+        Scenario(**BUSY, **{name: value})
+
+
+def test_a_plan_refuses_clients_that_time_out(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--rate", "4", "--hardware", "rtx3050", "--model", "qwen2.5-0.5b", "--price", "rtx3050=0.1"]
+    assert main(["plan", *words, "--timeout-s", "3"]) == 2
+    assert "--timeout-s: given, but in a plan clients wait as long as it takes" in capsys.readouterr().err
