@@ -43,9 +43,9 @@ def chance(hits: int, n: int) -> float:
     ("make", "n_files", "names"),
     [
         (steps_file, 150, FITTED),
-        (requests_file, 30, FITTED),
-        (lambda *given: sweep_file(*given, OPEN), 20, (*FITTED, OUTSIDE)),
-        (lambda *given: sweep_file(*given, CLOSED), 20, (*FITTED, OUTSIDE)),
+        (requests_file, 24, FITTED),
+        (lambda *given: sweep_file(*given, OPEN), 16, (*FITTED, OUTSIDE)),
+        (lambda *given: sweep_file(*given, CLOSED), 16, (*FITTED, OUTSIDE)),
     ],
     ids=["steps", "requests", "open loop", "closed loop"],
 )
