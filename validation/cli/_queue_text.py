@@ -75,13 +75,15 @@ def _laws(answer: QueueAnswer, row: Mapping[str, Any], percentiles: Sequence[flo
     from qtheory.queues.kendall import percentile_name, variance_name
 
     lines, used = [], set()
-    for what in dict.fromkeys(("wait", "response", *answer.laws, "number", "busy_period")):
+    for what in dict.fromkeys(
+        ("wait", "response", *answer.laws, "number", *answer.number_laws, "busy_period")
+    ):
         mean = variance_name(what).replace("var_", "mean_").replace("_s2", "_s")
         names = {
             "mean": mean,
             **{percentile_head(level): percentile_name(level, what) for level in percentiles},
         }
-        unit = "mean_number" if what == "number" else "mean_s"
+        unit = "mean_number" if what.startswith("number") else "mean_s"
         line = {heading: human(unit, row[name]) for heading, name in names.items() if name in row}
         if (variance := row.get(variance_name(what))) is not None:
             line["std dev"] = human(unit, math.sqrt(max(variance, 0.0)))
