@@ -27,6 +27,7 @@ class State:
             block_tokens=replica.block_tokens,
             prefix_cache=replica.prefix_cache,
             keeps_copies=replica.keeps_copies,
+            eviction=replica.eviction,
         )
         self.waiting = WaitingQueue(policy.ordering)
         gate = policy.admission

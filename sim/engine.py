@@ -74,6 +74,7 @@ def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | 
         "lookahead_tokens": policy.lookahead_tokens > 0,
         "first_place": policy.first_place != "with_prompt",
         "keeps_copies=false": replica.prefix_cache and not replica.keeps_copies,
+        "eviction": replica.prefix_cache and replica.eviction != "returned",
         "counting": replica.counting is not None,
         "priority_preempt": policy.priority_preempt != "memory_only",
         "in_batch=skip": (

@@ -10,6 +10,8 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.system.steptime import StepLoad, StepTime
 
+from .kvcache import LOST_FIRST
+
 __all__ = ["Replica"]
 
 
@@ -31,6 +33,8 @@ class Replica:
         Whether full blocks are reused by their contents.
     keeps_copies : bool
         Whether jobs that computed the same block at the same time both keep theirs.
+    eviction : str
+        Which cached contents are lost first: those ``returned`` or those ``used`` longest ago.
     n_swap_blocks : int
         Blocks of host memory for swapped jobs, >= 0.
     swap_s_per_block : float
@@ -57,6 +61,7 @@ class Replica:
     max_model_len_tokens: int = 0
     prefix_cache: bool = False
     keeps_copies: bool = True
+    eviction: str = "returned"
     n_swap_blocks: int = 0
     swap_s_per_block: float = 0.0
     counting: Callable[[Mapping[Any, int]], StepLoad] | None = None
@@ -65,6 +70,7 @@ class Replica:
         checks.integer(n_blocks=self.n_blocks, block_tokens=self.block_tokens)
         checks.at_least(0, max_model_len_tokens=self.max_model_len_tokens, n_swap_blocks=self.n_swap_blocks)
         checks.non_negative(swap_s_per_block=self.swap_s_per_block)
+        checks.one_of("eviction", self.eviction, LOST_FIRST)
         for name in ("step_s", "decode_line"):
             if not callable(getattr(self.step_time, name, None)):
                 raise ConfigError(

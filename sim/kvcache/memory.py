@@ -10,8 +10,12 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 
 from .pool import BlockPool
+from .used_pool import LastUsePool
 
-__all__ = ["Growth", "KvMemory"]
+__all__ = ["LOST_FIRST", "Growth", "KvMemory"]
+
+LOST_FIRST = ("returned", "used")
+"""Which cached contents are lost first: by when they were given back, or last used."""
 
 
 @dataclass(slots=True)
@@ -57,11 +61,13 @@ class KvMemory:
         Whether full blocks are found by their contents after and while others use them.
     keeps_copies : bool
         Whether a block stays that turns out to hold what another holds; else its owner shares the other.
+    eviction : str
+        Which cached contents are lost first: those ``returned`` or those ``used`` longest ago.
 
     Raises
     ------
     ConfigError
-        If a size is not a whole number above zero.
+        If a size is not a whole number above zero, or the order of eviction is unknown.
 
     Examples
     --------
@@ -73,10 +79,17 @@ class KvMemory:
     """
 
     def __init__(
-        self, *, n_blocks: int, block_tokens: int, prefix_cache: bool = False, keeps_copies: bool = True
+        self,
+        *,
+        n_blocks: int,
+        block_tokens: int,
+        prefix_cache: bool = False,
+        keeps_copies: bool = True,
+        eviction: str = "returned",
     ) -> None:
         checks.integer(block_tokens=block_tokens)
-        self.pool = BlockPool(n_blocks)
+        checks.one_of("eviction", eviction, LOST_FIRST)
+        self.pool = LastUsePool(n_blocks) if eviction == "used" else BlockPool(n_blocks)
         self.block_tokens = block_tokens
         self.prefix_cache = prefix_cache
         self.keeps_copies = keeps_copies
@@ -127,6 +140,7 @@ class KvMemory:
         """A table for ``owner``: the blocks of ``hit`` shared, the rest of ``n_tokens`` from the pool."""
         if owner in self._tables:
             raise ConfigError(f"owner: {owner!r} has blocks already")
+        self.pool.use(hit)
         self.pool.share(hit)
         evicted: list[int] = []
         new = self.pool.take(self.blocks_for(n_tokens) - len(hit), evicted)
@@ -156,7 +170,8 @@ class KvMemory:
     def publish(self, owner: Hashable, chain: Sequence[int], n_tokens: int) -> None:
         """Let others find the full blocks of the first ``n_tokens`` under the keys of ``chain``."""
         table = self._tables[owner]
-        for index in range(table.n_published, min(n_tokens // self.block_tokens, len(chain))):
+        before = table.n_published
+        for index in range(before, min(n_tokens // self.block_tokens, len(chain))):
             held = [] if self.keeps_copies else self.pool.match([chain[index]])
             if held:
                 self.pool.share(held)
@@ -165,6 +180,8 @@ class KvMemory:
             else:
                 self.pool.publish(table.blocks[index], key=chain[index])
             table.n_published = index + 1
+        if table.n_published > before:
+            self.pool.use(table.blocks[: table.n_published])
 
     def fork(self, owner: Hashable, new: Hashable) -> None:
         """A second owner of all blocks of ``owner``."""

@@ -121,6 +121,9 @@ class BlockPool:
             self._unused = block + 1
         del (self._front if block in self._front else self._back)[block]
 
+    def use(self, blocks: Sequence[int]) -> None:
+        """A prefix is found, or goes on: nothing in this order hangs on it."""
+
     def publish(self, block: int, *, key: int) -> None:
         """Let ``block`` be found under ``key``; copies under the same key stay side by side."""
         self._key_of[block] = key

@@ -144,6 +144,7 @@ def test_a_replica_may_count_in_its_own_way_and_records_keep_to_the_one_rule() -
         ({"lookahead_tokens": 1}, {}),
         ({"first_place": "after_prompts"}, {}),
         ({}, {"keeps_copies": False}),
+        ({}, {"eviction": "used"}),
         ({}, {"counting": lambda tokens: StepLoad(prefill_tokens=1)}),
     ],
 )

@@ -51,6 +51,7 @@ def _replica(case: Case) -> Replica:
         block_tokens=case.sizes["block_size"],
         prefix_cache=case.has_prefix_cache,
         keeps_copies=case.rules.keeps_copies,
+        eviction=case.rules.eviction,
         counting=case.rules.counting,
     )
 

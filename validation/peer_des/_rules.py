@@ -44,6 +44,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "preemption_mode": ("lifo", "fifo"),
     "budget_unit": ("token", "block"),
     "copies": ("kept", "freed"),
+    "eviction": ("as given back", "by last use"),
     "room": ("what is free now", "what was free as the pass began"),
     "sampled_token": ("place at the next step", "place at once", "place behind the prompts"),
     "outputs_again": ("free", "prefill"),
@@ -60,6 +61,7 @@ _DEFAULTS = {
     "preemption_mode": "lifo",
     "budget_unit": "token",
     "copies": "kept",
+    "eviction": "as given back",
     "room": "what is free now",
     "sampled_token": "place at the next step",
     "outputs_again": "free",
@@ -68,6 +70,7 @@ _DEFAULTS = {
 _OF_RETRACTION = {
     "budget_unit": "block",
     "copies": "freed",
+    "eviction": "by last use",
     "room": "what was free as the pass began",
     "sampled_token": "place behind the prompts",
     "outputs_again": "prefill",
@@ -104,6 +107,11 @@ class Rules:
     def keeps_copies(self) -> bool:
         """Whether equal blocks that were computed at the same time both stay."""
         return self.words["copies"] == "kept"
+
+    @property
+    def eviction(self) -> str:
+        """Which cached contents are lost first, in the word of `sim.replica.Replica`."""
+        return "used" if self.words["eviction"] == "by last use" else "returned"
 
     def policy(self, *, budget_tokens: int, max_seqs: int, block_tokens: int) -> Policy:
         """The policy, with the limits of a case."""
