@@ -1,7 +1,8 @@
 """``python -m validation.knees.doubt``: predicted knees against simulated ones, on systems that are drawn.
 
 It writes the table from which `qtheory.planning` takes how far a predicted knee can be off. Rows that are in
-the file already are kept; ``--again`` begins anew. Some twenty seconds a system.
+the file already are kept; ``--again`` begins anew, ``--predict`` renews the predictions alone, after a change
+of the models. Some twenty seconds a system, of which half a dozen are of the predictions.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 from qtheory import planning
 from qtheory.basics.errors import ServingError
 from qtheory.planning import Knee, Theory, marks
 from qtheory.planning.knee_errors import KneeError
+from qtheory.predict import TIERS
 from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload.from_scenario import workload_of
@@ -24,7 +27,7 @@ from validation.refine import Goal, Refined, refine
 
 from .drawn import System, drawn
 
-__all__ = ["main", "measured"]
+__all__ = ["main", "measured", "repredicted"]
 
 FILE = Path(planning.__file__).with_name("knee_errors.csv")
 N_ROUNDS = 2
@@ -40,13 +43,15 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=FILE, help="the table [that of the package]")
     parser.add_argument("--rounds", type=int, default=N_ROUNDS, help=f"of six a scheduler [{N_ROUNDS}]")
     parser.add_argument("--again", action="store_true", help="measure all, not only what is missing")
+    parser.add_argument("--predict", action="store_true", help="predict all again, simulate what is missing")
     asked = parser.parse_args(words)
     try:
         systems = list(dict.fromkeys(drawn(asked.rounds)))
         known = {} if asked.again else _known(asked.out)
         for place, system in enumerate(systems):
-            if system not in known:
-                known[system] = _texts(measured(system))
+            if system not in known or asked.predict:
+                before = known.get(system)
+                known[system] = _texts(measured(system)) if before is None else repredicted(system, before)
                 _write(asked.out, [known[one] for one in systems if one in known])
                 print(f"{place + 1} of {len(systems)}: {_said(known[system])}", flush=True)
     except (ServingError, OSError) as error:
@@ -65,28 +70,48 @@ def measured(system: System, goal: Goal = _GOAL) -> KneeError:
         How well the simulated knee is to be known.
     """
     scenario = system.scenario()
-    spec, workload = replica_of(scenario), workload_of(scenario)
-    tiers = {}
-    for tier in ("closed", "numeric"):
-        try:
-            tiers[tier] = marks(
-                Theory(replica=spec, workload=workload, scheduler=system.scheduler, tier=tier)
-            )
-        except ServingError:
-            continue
-    rates = {tier: found.knee_rps for tier, found in tiers.items()}
+    tiers = _predicted(scenario)
     best = tiers.get("numeric") or tiers.get("closed")
     found = None if best is None else _simulated(scenario, best, goal)
     return KneeError(
         **asdict(system),
-        binds=(best.binds if best else None) or "",
-        closed_rps=rates.get("closed"),
-        numeric_rps=rates.get("numeric"),
+        **_columns(tiers),
         simulated_rps=None if found is None else found.rate_rps,
         low_rps=None if found is None else found.low_rps,
         high_rps=None if found is None else found.high_rps,
         n_requests=0 if found is None else found.n_requests,
     )
+
+
+def repredicted(system: System, row: dict[str, str]) -> dict[str, str]:
+    """The row of a system with predictions of today; its simulation does not depend on them.
+
+    Parameters
+    ----------
+    system : System
+    row : dict
+        Of the table.
+    """
+    return row | {name: _text(value) for name, value in _columns(_predicted(system.scenario())).items()}
+
+
+def _predicted(scenario: Scenario) -> dict[str, Knee]:
+    """Knees by the tiers that answer."""
+    spec, workload = replica_of(scenario), workload_of(scenario)
+    found = {}
+    for tier in TIERS:
+        try:
+            theory = Theory(replica=spec, workload=workload, scheduler=scenario.scheduler, tier=tier)
+            found[tier] = marks(theory)
+        except ServingError:
+            continue
+    return found
+
+
+def _columns(tiers: dict[str, Knee]) -> dict[str, Any]:
+    best = tiers.get("numeric") or tiers.get("closed")
+    rates = {f"{tier}_rps": tiers[tier].knee_rps if tier in tiers else None for tier in TIERS}
+    return {"binds": (best.binds if best else None) or "", **rates}
 
 
 def _simulated(scenario: Scenario, predicted: Knee, goal: Goal) -> Refined | None:

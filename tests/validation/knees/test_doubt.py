@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from qtheory.planning import Knee
 from qtheory.planning.knee_errors import KneeError, measured_knees
 from qtheory.predict import MODELLED_SCHEDULERS
 from validation.knees import doubt
@@ -74,6 +75,23 @@ def test_rows_that_are_there_are_kept_and_the_rest_is_measured(
     assert len(asked) == n_systems + 2
     assert out.read_bytes() == first
     assert next(csv.DictReader(out.open()))["numeric_rps"] == ""
+
+
+def test_predictions_are_renewed_and_simulations_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doubt, "measured", _made)
+    out = tmp_path / "errors.csv"
+    assert doubt.main(["--rounds", "1", "--out", str(out)]) == 0
+    knees = {
+        "closed": Knee(scheduler="", answered_by="", goodput_frac=0.9, knee_rps=3.0, binds="KV memory"),
+        "numeric": Knee(scheduler="", answered_by="", goodput_frac=0.9, knee_rps=2.5, binds="slots"),
+    }
+    monkeypatch.setattr(doubt, "_predicted", lambda scenario: knees)
+    assert doubt.main(["--rounds", "1", "--out", str(out), "--predict"]) == 0
+    for row in csv.DictReader(out.open()):
+        assert (row["closed_rps"], row["numeric_rps"], row["binds"]) == ("3", "2.5", "slots")
+        assert (row["simulated_rps"], row["low_rps"], row["n_requests"]) == ("1.9", "1.88", "10")
 
 
 def test_what_cannot_be_written_is_said_in_a_line(
