@@ -47,8 +47,8 @@ CLAIMS: dict[str, Claim] = {
         shedding_above_the_limit,
         retry_storm,
         mlperf,
-        mooncake_trace,
         distserve,
+        mooncake_trace,
     )
 }
 """All claims by name."""
