@@ -49,7 +49,7 @@ class StepResponse:
     def tail_lst(self, s: Complexes) -> Complexes:
         """Integral of exp(-s t) P(T > t) for Re s > -decay."""
         flat = np.atleast_1d(s).ravel()
-        size = 8 * (self.limit + (self.room or 0))
+        size = self.limit if self.room is None else 8 * (self.limit + self.room)
         parts = np.array_split(flat, 1 + len(flat) * size // _MOST_ENTRIES)
         pieces = [self._finite(part) if self.room is not None else self._infinite(part) for part in parts]
         return np.concatenate(pieces).reshape(np.shape(s))

@@ -150,10 +150,13 @@ def _response_law(classes: Classes, k: int, wait: TransformLaw) -> TimeLaw:
     """Wait plus an uninterrupted service."""
     law, idle = classes.service[k], 1 - classes.load
     known = KnownTail(found=_found(classes, k, every=True), own=law, alone=idle)
+    is_atomic = all_atoms_of(law) is not None
 
     def tail_lst(s: Complexes) -> Complexes:
-        waiting = _whole_tail(classes, k, s)
-        return waiting + (1 - s * waiting) * law.mean * Excess(law=law).lst(s) - known.lst(s)
+        waiting, served = _whole_tail(classes, k, s), law.mean * Excess(law=law).lst(s)
+        if is_atomic:
+            return waiting + (1 - s * waiting) * served - known.lst(s)
+        return waiting + (1 - idle - s * waiting) * served  # known.lst is idle x served
 
     return TransformLaw(
         tail_lst=tail_lst,
