@@ -154,8 +154,9 @@ class _Stay:
         return np.clip(seen, 0.0, self.backlog.mesh.engine.slots)
 
 
-def decode_atoms(backlog: Backlog, first: FirstToken) -> DecodeAtoms:
-    """The law, for the numbers running of ``first``."""
+def decode_atoms(backlog: Backlog, first: FirstToken, behind: Floats | None = None) -> DecodeAtoms:
+    """The law, for the numbers running of ``first``; groups of outputs with ``behind`` (g,) times as many
+    tokens behind them as in order of arrival."""
     mesh, stay = backlog.mesh, _Stay(backlog, first)
     steps, weights, prompts = mesh.engine.demand.decode_groups
     if not len(steps):  # nobody decodes
@@ -176,6 +177,7 @@ def decode_atoms(backlog: Backlog, first: FirstToken) -> DecodeAtoms:
     for g, d in enumerate(steps):
         place = between(nodes, stay.seen(d * gap_s, slow.memory_s))
         longer = 1 + own * (prompts[g] / mesh.engine.demand.mean_prompt - 1)
+        longer *= 1.0 if behind is None else float(behind[g])
         fitted = _fitted(mesh.rule.mixed, held, place, slow, _Group(float(d), max(longer, 0.0), gap_s))
         seconds[:, g], mass[:, g], means[:, g] = fitted
     return DecodeAtoms(steps=steps, step_weights=weights, seconds=seconds, mass=mass, mean_s=means)

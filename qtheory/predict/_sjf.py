@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._backlog import Backlog
 from ._closed import formulas_of
-from ._first_token import first_token, first_tokens, with_followers
+from ._first_token import FirstToken, first_token, first_tokens, with_followers
 from ._numeric import Steady, by_little, columns_of
 from ._per_token import DecodeAtoms, decode_atoms
 from ._setting import Setting
@@ -38,11 +38,12 @@ def numeric(setting: Setting) -> dict[str, Any]:
     length."""
     backlog = settled(setting.engine, _RULE, setting.rate_rps)
     base = first_token(backlog)
-    decode = decode_atoms(backlog, base)
+    behind = _behind(backlog, base)
+    decode = decode_atoms(backlog, base, behind)
     factor = by_little(backlog, base, decode)
     demand = setting.engine.demand
     if demand.lasting > demand.burstiness:
-        decode = decode_atoms(backlog, with_followers(backlog.mesh, base))
+        decode = decode_atoms(backlog, with_followers(backlog.mesh, base), behind)
     points, classes = [], _classes(setting, limit(setting), _for_place(backlog))
     firsts = first_tokens(backlog, [ratio for _, _, ratio, _ in classes])
     for first, (low, high, _, share) in zip(firsts, classes, strict=True):
@@ -104,6 +105,20 @@ def _for_place(backlog: Backlog) -> float:
     waiting = backlog.in_time * np.arange(mesh.n_w)[:, None]
     shut = mesh.x > mesh.engine.slots - mesh.joining
     return float(waiting[shut].sum() / max(float(waiting.sum()), 1e-300))
+
+
+def _behind(backlog: Backlog, first: FirstToken) -> Floats:
+    """Tokens behind a request (g,) when it begins to decode, to those in order of arrival.
+
+    Who overtakes has those behind it whom it overtakes, but fewer who came in its shorter wait: that is the
+    same. Of those who came with it the ones with longer outputs are behind, in place of half of them.
+    """
+    demand, mesh = backlog.mesh.engine.demand, backlog.mesh
+    mates = max(demand.burstiness - 1, 0.0)
+    _, weights, _ = demand.decode_groups
+    shorter = demand.one_token_prob + np.cumsum(weights) - weights / 2
+    after = float(first.weights @ first.behind @ np.arange(mesh.n_w)) * mesh.cell / demand.mean_prompt
+    return np.asarray(1 + mates * (0.5 - shorter) / max(after, mates / 2, 1e-9))
 
 
 def _part(decode: DecodeAtoms, low: float, high: float, share: float) -> DecodeAtoms:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from qtheory.predict import limit_rps, predict
 from qtheory.predict._bursts import _batches_like
+from tests.qtheory.predict.worlds import world
 
 
 @pytest.mark.parametrize("busy", [0.1, 0.6, 0.97])
@@ -26,3 +28,18 @@ def test_batches_wait_as_long_as_the_gamma_gaps_that_they_stand_for(cv: float, b
     batches = _batches_like(cv**2, busy)
     assert abs(busy * (busy + batches - 1) / (2 * (1 - busy)) - float(np.mean(means))) < 4 * error
     assert 1 < batches < cv**2
+
+
+def test_in_a_burst_short_outputs_decode_beside_the_prompts_of_longer_ones() -> None:
+    machine = {"hardware": "a100", "model": "llama-3.1-8b", "workload": "rag"}
+    gaps = {}
+    for arrivals in ("poisson", "gamma(cv=2)"):
+        replica, workload = world(**machine, arrivals=arrivals)
+        rate_rps = 0.5 * limit_rps(replica, workload)
+        plain, shortest = (
+            predict(replica, workload, rate_rps=rate_rps, scheduler=k) for k in ("chunked", "sjf")
+        )
+        assert plain.mean_running == pytest.approx(shortest.mean_running)
+        gaps[arrivals] = shortest.mean_tpot_s / plain.mean_tpot_s
+    assert gaps["poisson"] == pytest.approx(1.0, abs=0.01)
+    assert gaps["gamma(cv=2)"] > 1.03
