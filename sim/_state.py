@@ -77,6 +77,11 @@ class State:
         if self.memory.prefix_cache:
             self.memory.publish(job.position, self.block_keys(job), n_tokens)
 
+    def publish_at_end(self, job: Job, *, n_sampled: int) -> None:
+        """What is computed at the end of a step, if it is published then, and sampled tokens with a place."""
+        if self.policy.cache_commit == "step_end":
+            self.publish(job, job.computed_tokens + n_sampled * self.policy.lookahead_tokens)
+
     def forget(self, job: Job) -> None:
         """Drop what is kept for a job that has left."""
         self._keys.pop(job.position, None)

@@ -201,17 +201,17 @@ class Stepper:
     def _deliver(self, step: SeatingPass) -> list[int]:
         """The end of a step: tokens are computed, sampled, delivered; who has all of its output leaves."""
         state, end_s = self.state, self.now_s
-        ledger, at_step_end = state.waiting.ledger, state.policy.cache_commit == "step_end"
+        ledger = state.waiting.ledger
         last_token_s: dict[float, int] = {}
         finished = []
         for job, n in step.tokens.items():
             job.computed_tokens += n
             job.total_computed_tokens += n
-            if at_step_end:
-                state.publish(job, job.computed_tokens)
             if job.computed_tokens < job.known_tokens:
+                state.publish_at_end(job, n_sampled=0)
                 continue
             job.known_tokens += 1
+            state.publish_at_end(job, n_sampled=1)
             job.is_prefilling = False
             if math.isnan(job.first_token_s):
                 job.first_token_s = end_s

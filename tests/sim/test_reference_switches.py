@@ -12,7 +12,7 @@ from qtheory.system.steptime import StepLoad
 from qtheory.system.workload.block_hashes import BlockHashes
 from qtheory.system.workload.request import Requests
 from sim.engine import simulate, why_stepwise
-from sim.kvcache import KvMemory
+from sim.kvcache import Contents, KvMemory
 from sim.policies import FirstAdmitted, FirstChunk, Policy, PrefillFirstChunked
 from sim.record import Records
 from sim.reference import simulate as step_by_step
@@ -71,6 +71,18 @@ def test_a_place_for_the_sampled_token_is_taken_one_step_earlier() -> None:
         records = step_by_step(requests, policy, Replica(step_time=ConstantStep(1.0), n_blocks=4))
         used.append(records.steps.used_blocks.tolist())
     assert used == [[1, 2, 2], [2, 2, 2]]
+
+
+def test_a_sampled_token_that_has_its_place_fills_a_block_for_others() -> None:
+    text = list(range(100, 115))
+    requests = Requests(arrival_s=[0.0, 0.5], prompt_tokens=[15, 18], output_tokens=[3, 1])
+    contents = Contents(prompts=[text, [*text, 7, 8, 9]], outputs=[[7, 1, 2], None])
+    replica = Replica(step_time=ConstantStep(1.0), n_blocks=8, prefix_cache=True)
+    found = []
+    for ahead in (0, 1):
+        policy = Policy(name="x", lookahead_tokens=ahead, cache_commit="step_end")
+        found.append(step_by_step(requests, policy, replica, contents=contents).cached_tokens.tolist())
+    assert found == [[0, 0], [0, 16]]
 
 
 def test_a_prompt_without_a_place_for_its_token_is_computed_in_vain_while_the_others_decode() -> None:
