@@ -37,7 +37,7 @@ _SCALE = dict.fromkeys(FRACTIONS, 1.0) | {
 }
 _WIDE = 0.15  # of the scale, to both sides
 _STEPS, _LAST = 5, 4  # steps of a search, and those whose mean is its end
-_FURTHEST = 2.0  # of a step, in widths of what is usual
+_FURTHEST, _FURTHEST_TIME = 2.0, 20.0  # of a step, in widths of what is usual: shares, times
 _ROBUST = 3.0  # residuals beyond so many of their errors count less and less
 USUAL: Mapping[str, float] = {**USUALLY_OFF, OUTSIDE: 0.02}
 """How far the usual values are off (standard deviation). Measurements are weighed against that."""
@@ -95,8 +95,9 @@ def find(
     ConfigError
         If a share is clearly above 1.
     """
-    width = _usual(start, names)[1]
+    usual, width = _usual(start, names)
     values, jacobian, left = _search(residuals, dict(start), names, begin or start)
+    width = _widened(np.array([values[name] for name in names]), usual, width)
     errors, correlations = _errors(names, width, jacobian, left)
     _refuse(values, errors)
     values = _possible(values, errors, correlations, names)
@@ -127,17 +128,25 @@ def _search(
         return values | {name: float(v) for name, v in zip(names, x * scale, strict=True)}
 
     x = np.array([begin[name] for name in names]) / scale
-    x, jacobian = _stepped(at, x, _Box(low, high, usual, width))
+    furthest = width * [_FURTHEST if name in FRACTIONS else _FURTHEST_TIME for name in names]
+    x, jacobian = _stepped(at, x, _Box(low, high, usual, width, furthest))
     return named(x), jacobian / scale, at(x)
 
 
 class _Box(NamedTuple):
-    """Bounds of parameters, and what is usual."""
+    """Bounds of parameters, what is usual, and how far a step goes."""
 
     low: Array
     high: Array
     usual: Array
     width: Array
+    furthest: Array
+
+
+def _widened(x: Array, usual: Array, width: Array) -> Array:
+    """Widths of what is usual, larger for what turns out not to be: as robust as the measurements."""
+    found: Array = width * (1 + ((x - usual) / (_ROBUST * width)) ** 2) ** 0.25
+    return found
 
 
 def _stepped(function: Callable[[Array], Array], x: Array, box: _Box) -> tuple[Array, Array]:
@@ -151,10 +160,10 @@ def _stepped(function: Callable[[Array], Array], x: Array, box: _Box) -> tuple[A
         slopes.append(_jacobian(function, x, box.low, box.high))
         here, jacobian = function(x), np.mean(slopes[-_LAST:], axis=0)
         weight = 1 / np.sqrt(1 + (here / _ROBUST) ** 2)
-        bend = jacobian.T @ (weight[:, None] * jacobian) + np.diag(1 / box.width**2)
-        slope = jacobian.T @ (weight * here) + (x - box.usual) / box.width**2
-        most = _FURTHEST * box.width
-        x = np.clip(x - np.clip(np.linalg.solve(bend, slope), -most, most), box.low, box.high)
+        known = 1 / _widened(x, box.usual, box.width) ** 2
+        bend = jacobian.T @ (weight[:, None] * jacobian) + np.diag(known)
+        slope = jacobian.T @ (weight * here) + known * (x - box.usual)
+        x = np.clip(x - np.clip(np.linalg.solve(bend, slope), -box.furthest, box.furthest), box.low, box.high)
         places.append(x)
     return np.mean(places[-_LAST:], axis=0), np.mean(slopes[-_LAST:], axis=0)
 
