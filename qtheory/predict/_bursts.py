@@ -41,7 +41,7 @@ def bursts_of(
     n, gap_s = mean_field(engine, Rule(mixed=mixed), rate_rps)
     if mixed:  # prompts queue for what decodes leave, so for the whole
         room = max(engine.budget_tokens - n, 1.0)
-        each_s = engine.step_s(room, n) * demand.mean_prompt / room
+        each_s = engine.step_s(min(room, demand.mean_prompt), n) * max(demand.mean_prompt / room, 1.0)
         busy = rate_rps * each_s
     else:  # prompts go before decodes, so only for prompts
         each_s = engine.step_s(demand.mean_prompt, 0.0)
