@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from qtheory.system.workload import PairLengths
 
@@ -17,7 +18,7 @@ __all__ = ["CLAIM"]
 
 _REQUESTS = {("opt-13b", "vllm"): 100, ("opt-13b", "distserve"): 300}
 _REQUESTS |= {("opt-66b", "vllm"): 100, ("opt-66b", "distserve"): 200}  # of the authors' client scripts
-_RUNS = {"vllm": 12, "distserve": 4}
+_RUNS = {"vllm": 16, "distserve": 6}
 _GOOD, _MOST_POINTS, _MOST_RATE = 0.9, 8.0, 0.2
 _THEORY_PAIRS = 400
 
@@ -36,7 +37,8 @@ def _answer(folder: Path) -> Finding:
         shares, half = _simulated(curve, system, _pairs(prompts, outputs))
         miss = 100 * np.abs(shares - curve.good_frac)
         what = f"{name}: simulated share of good within {_MOST_POINTS:g} points, mean of {len(miss)} rates"
-        found = f"{miss.mean():.1f} (interval of one rate at most +-{100 * half.max():.1f})"
+        mean, most = 100 * half.mean(), 100 * half.max()
+        found = f"{miss.mean():.1f} (interval of a rate +-{mean:.1f}, at most +-{most:.1f})"
         parts.append(Measured(what=what, found=found, holds=bool(miss.mean() <= _MOST_POINTS)))
         parts += _goodput(curve, shares, name)
         theory = _predicted(curve, system, _pairs(prompts, outputs, _THEORY_PAIRS))
@@ -62,7 +64,8 @@ def _simulated(curve: Curve, system: System, pairs: PairLengths) -> tuple[Floats
     shares = np.array(
         [[system.good_frac(load, float(rate), n, seed) for seed in range(runs)] for rate in curve.rate_rps]
     )
-    return shares.mean(axis=1), 1.96 * shares.std(axis=1, ddof=1) / np.sqrt(runs)
+    wide = float(stdtrit(runs - 1, 0.975))  # Student's t
+    return shares.mean(axis=1), wide * shares.std(axis=1, ddof=1) / np.sqrt(runs)
 
 
 def _predicted(curve: Curve, system: System, pairs: PairLengths) -> Floats:

@@ -1,0 +1,56 @@
+"""``python -m validation.trust``: write the tables of the page on trust anew."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError, ServingError
+from qtheory.basics.files import read_text
+
+from .page import renewed
+from .sections import SECTIONS
+
+__all__ = ["main"]
+
+_PAGE = Path(__file__).parents[2] / "docs" / "trust.md"
+_MOST_BYTES = 4 << 20
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Write the tables that were asked for, all by default; 2 for bad input, and the page stays as it was."""
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.trust", description="Write the tables of the page on trust anew."
+    )
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)} [all]")
+    parser.add_argument("--data", type=Path, required=True, help="folder of published measurements")
+    parser.add_argument("--page", type=Path, default=_PAGE, help="page to write to [docs/trust.md]")
+    asked = parser.parse_args(words)
+    try:
+        for name in asked.sections:
+            checks.one_of("SECTION", name, tuple(SECTIONS))
+        if not asked.data.is_dir():
+            raise ConfigError(f"--data: {asked.data} is not a folder")
+        before = read_text(asked.page, most_bytes=_MOST_BYTES, wanted="a page")
+        chosen = dict.fromkeys(asked.sections or SECTIONS)
+        renewed(before, dict.fromkeys(chosen, ""))  # that all have a place is known before the work
+        _replace(asked.page, renewed(before, {name: SECTIONS[name](asked.data) for name in chosen}))
+    except (ServingError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _replace(path: Path, text: str) -> None:
+    """All of it or nothing."""
+    beside = path.with_name(f"{path.name}.new")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
