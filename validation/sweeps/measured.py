@@ -92,7 +92,7 @@ def read_rows(sweep: Sweep) -> list[Row]:
     if not sweep.file.exists():
         folder = shown_name(sweep.file.parent)
         raise ConfigError(
-            f"{sweep.where}: file: no {shown_name(sweep.file.name)} in {folder}; give its folder as data"
+            f"{sweep.where}: file: no {shown_name(sweep.file.name)} in {folder}; --data says where it is"
         )
     content = read_content(sweep.file)
     for column in ("sweep_id", "load", *sweep.rows):
