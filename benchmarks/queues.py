@@ -26,7 +26,7 @@ from qtheory.laws.map_process import MarkovianArrivals
 from qtheory.queues.batch import AffineService, BatchQueue, MMb1
 from qtheory.queues.kendall import QueueModel
 from qtheory.queues.multi import ErlangA, MapPhC, MDc, MMc, MMcK
-from qtheory.queues.priority import SRPT, NonpreemptivePriority, ProcessorSharing
+from qtheory.queues.priority import SJF, SRPT, NonpreemptivePriority, ProcessorSharing
 from qtheory.queues.single import GM1, MD1, MG1, MM1, MultipleVacations
 
 from .peers import PACKAGES
@@ -73,6 +73,9 @@ def targets() -> list[Target]:
         "M/G/1 gamma": MG1(rate_rps=0.95, service=gamma),
         "M/G/1 vacations": MultipleVacations(rate_rps=0.7, service=LOG, vacation=Exponential(mean=2.0)),
         "M/G/1 priority, second class": NonpreemptivePriority(rate_rps=[0.3, 0.4], service=uneven),
+        "M/G/1-PS": ProcessorSharing(rate_rps=0.8, service=LOG),
+        "M/G/1-SRPT": SRPT(rate_rps=0.8, service=LOG),
+        "M/G/1-SJF": SJF(rate_rps=0.8, service=LOG),
     }
     found = [Target(f"closed form, {name}", 0.2, model.solve) for name, model in closed.items()]
     for name, model in inverted.items():
@@ -83,6 +86,7 @@ def targets() -> list[Target]:
         Target("root, M/M[1,8]/1", 20.0, MMb1(rate_rps=6.0, service_rate_rps=1.0, max_batch=8).solve),
         Target("p99 of M/D/1 at load 0.999", 20.0, _percentile(MD1(rate_rps=0.999, service_s=1.0))),
         Target("chain of M/D[1,256]/1 at load 0.95", 50.0, lambda: _large_batch().solve()),
+        Target("first p99 of the same", 50.0, lambda: _percentile(_large_batch())()),
         Target("mean of SRPT, lognormal", 200.0, SRPT(rate_rps=0.8, service=LOG).solve),
     ]
 
