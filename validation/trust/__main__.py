@@ -6,6 +6,8 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 from qtheory.basics import checks
@@ -38,11 +40,23 @@ def main(words: Sequence[str] | None = None) -> int:
         before = read_text(asked.page, most_bytes=_MOST_BYTES, wanted="a page")
         chosen = dict.fromkeys(asked.sections or SECTIONS)
         renewed(before, dict.fromkeys(chosen, ""))  # that all have a place is known before the work
-        _replace(asked.page, renewed(before, {name: SECTIONS[name](asked.data) for name in chosen}))
+        _replace(asked.page, renewed(before, _made(list(chosen), asked.data)))
     except (ServingError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0
+
+
+def _made(names: list[str], data: Path) -> dict[str, str]:
+    """The tables, side by side where there are several; the same bytes either way."""
+    if len(names) == 1:
+        return {names[0]: SECTIONS[names[0]](data)}
+    with ProcessPoolExecutor(min(len(names), os.cpu_count() or 1)) as pool:
+        return dict(zip(names, pool.map(_section, names, repeat(data)), strict=True))
+
+
+def _section(name: str, data: Path) -> str:
+    return SECTIONS[name](data)
 
 
 def _replace(path: Path, text: str) -> None:

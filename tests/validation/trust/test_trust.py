@@ -85,6 +85,14 @@ def test_only_the_tables_that_were_asked_for_change(folder: Path, tmp_path: Path
     assert SECTIONS["peer-des"](folder) in after
 
 
+def test_several_tables_side_by_side_are_the_same_as_alone(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    shutil.copy(PAGE, page)
+    assert main(["step-times", "peer-des", "--data", str(folder), "--page", str(page)]) == 0
+    alone = {name: SECTIONS[name](folder) for name in ("step-times", "peer-des")}
+    assert page.read_text(encoding="utf-8") == renewed(PAGE.read_text(encoding="utf-8"), alone)
+
+
 def test_bad_input_leaves_the_page_as_it_was(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
