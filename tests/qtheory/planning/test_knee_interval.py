@@ -18,6 +18,7 @@ from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload.from_scenario import workload_of
 
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "knee.md"
 CARD = Scenario(hardware="rtx3050", workload="rag", scheduler="chunked")
 
 
@@ -47,15 +48,21 @@ def test_few_systems_make_it_wider_than_many() -> None:
     assert many.interval(10.0, 0.95)[1] == pytest.approx(10 * math.exp(1.96 * 0.02), rel=1e-3)
 
 
-@pytest.mark.parametrize(("tier", "n_inside", "n"), [("numeric", 38, 39), ("closed", 44, 47)])
 def test_the_errors_of_the_other_systems_give_an_interval_that_holds_the_knee_of_one(
-    tier: str, n_inside: int, n: int, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    inside = {tier: _left_out(tier, monkeypatch) for tier in ("numeric", "closed")}
+    assert all(sum(held) >= 0.9 * len(held) >= 27 for held in inside.values())
+    said = " and ".join(f"{sum(held)} of {len(held)} ({tier})" for tier, held in inside.items())
+    assert f"held its knee for {said}" in " ".join(PAGE.read_text(encoding="utf-8").split())
+
+
+def _left_out(tier: str, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether the interval of each system holds its knee, by the errors of the others."""
     rows, inside = measured_knees(), []
     for place, row in enumerate(rows):
-        monkeypatch.setattr(
-            knee_errors, "measured_knees", lambda place=place: rows[:place] + rows[place + 1 :]
-        )
+        others = rows[:place] + rows[place + 1 :]
+        monkeypatch.setattr(knee_errors, "measured_knees", lambda others=others: others)
         known = known_error.__wrapped__(
             tier, row.scheduler, row.binds == "KV memory", row.arrivals != "poisson"
         )
@@ -64,7 +71,7 @@ def test_the_errors_of_the_other_systems_give_an_interval_that_holds_the_knee_of
         doubt = Doubt(bias_frac=known.bias_frac, model_frac=known.spread_frac, n_systems=known.n_systems)
         low, high = doubt.interval(row.simulated_rps * math.exp(error), 0.95)
         inside.append(low <= row.simulated_rps <= high)
-    assert (sum(inside), len(inside)) == (n_inside, n)  # as the page says
+    return inside
 
 
 def test_knees_that_are_not_known_well_say_nothing() -> None:
@@ -140,9 +147,6 @@ def test_rows_are_numbers_with_a_system_each() -> None:
     keys = {(row.scheduler, row.hardware, row.workload, row.arrivals, row.memory, row.model) for row in rows}
     assert len(keys) == len(rows)
     assert all(isinstance(row, KneeError) and row.n_requests >= 0 for row in rows)
-
-
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "knee.md"
 
 
 def test_the_page_shows_the_errors_that_are_taken() -> None:
