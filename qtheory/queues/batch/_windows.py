@@ -177,9 +177,15 @@ class JointWindows:
         v = self._places_after_full(n, w)
         reach = starts.pmf[: b - 1] * poisson_reach(n * b, rate * self.service_s[: len(starts.pmf[: b - 1])])
         some = np.flatnonzero(reach > _NOTHING)
+        means = np.linspace(0.0, n * b, 257)  # least: a mean below which nobody comes so far
+        least = float(means[max(int(np.argmax(poisson_reach(n * b, means) > 0.01 * _NOTHING)) - 1, 0)])
         for i in np.array_split(some, 1 + len(some) * len(w) * b // _MOST_ENTRIES):
-            since = np.maximum(self.service_s[i] + n * self.full_s - w[:, None], 0.0)  # (nodes, i)
-            v += np.einsum("i,qij->qj", starts.pmf[i], _poisson_rows(place, rate * since))
+            mean = rate * np.maximum(self.service_s[i] + n * self.full_s - w[:, None], 0.0)  # (nodes, i)
+            node, size = np.nonzero(mean > least)
+            rows = starts.pmf[i][size, None] * _poisson_rows(place, mean[node, size])
+            first = np.flatnonzero(np.diff(node, prepend=-1))
+            if first.size:
+                v[node[first]] += np.add.reduceat(rows, first, axis=0)
         behind = poisson_pmf(np.arange(b - 1), rate * w[:, None])
         return _convolve(v, behind, b - 1) * (rate / starts.mean_batch)
 
