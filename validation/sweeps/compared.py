@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from .knee import Knee, knee_of, knee_ttft_s
@@ -135,7 +135,7 @@ def _plateau(sweep: Sweep, pairs: Sequence[Pair], knee: Knee | None, most: float
     if not full and loops:
         full = [max(loops, key=lambda pair: pair[0].throughput_rps or 0.0)]
     if not full:
-        return Compared(quantity="plateau_rps", most_frac=most, note="the measured sweep does not reach it")
+        return _at_least(pairs, most)
     measured = [row.throughput_rps for row, _ in full if row.throughput_rps is not None]
     predicted = [served.throughput_rps for _, served in full if served and served.throughput_rps is not None]
     if len(predicted) < len(measured):
@@ -143,14 +143,32 @@ def _plateau(sweep: Sweep, pairs: Sequence[Pair], knee: Knee | None, most: float
     return _of_rates("plateau_rps", fmean(measured), fmean(predicted), most, n_rows=len(full))
 
 
+def _at_least(pairs: Sequence[Pair], most: float) -> Compared:
+    """A sweep that keeps up throughout bounds the plateau from below: its last row must be served."""
+    known = [(row, served) for row, served in pairs if row.throughput_rps is not None and row.rate_rps]
+    if not known:
+        return Compared(quantity="plateau_rps", most_frac=most, note="not measured")
+    row, served = max(known, key=lambda pair: pair[0].rate_rps or 0.0)
+    if served is None or served.throughput_rps is None or row.throughput_rps is None:
+        return Compared(quantity="plateau_rps", most_frac=most, note=_no_answer(known))
+    made = _of_rates("plateau_rps", row.throughput_rps, served.throughput_rps, most, n_rows=1)
+    holds = served.throughput_rps >= (1 - most) * row.throughput_rps
+    return replace(made, holds=holds, note="not reached: the last row is a bound from below")
+
+
 def _knee(pairs: Sequence[Pair], knee: Knee | None, limit_s: float | None, most: float) -> Compared:
-    if knee is None or limit_s is None:
-        return Compared(quantity="knee_rps", most_frac=most, note="the measured sweep does not reach it")
+    if limit_s is None:
+        return Compared(quantity="knee_rps", most_frac=most, note="no TTFT is measured")
     points = [
         (row.rate_rps, served.ttft_s) for row, served in pairs if row.rate_rps and served and served.ttft_s
     ]
     if len(points) < len([row for row, _ in pairs if row.rate_rps]):
         return Compared(quantity="knee_rps", most_frac=most, note=_no_answer(pairs))
+    if knee is None:
+        is_past = any(row.ttft_s > limit_s for row, _ in pairs if row.rate_rps and row.ttft_s)
+        holds = all((wait > limit_s) is is_past for _, wait in points)
+        note = f"not reached: TTFT does not pass {limit_s:.3g} s between rows, and must not in the answer"
+        return Compared(quantity="knee_rps", most_frac=most, n_rows=len(points), holds=holds, note=note)
     found = knee_of(points, limit_s)
     told = f"TTFT of {limit_s:.3g} s between {knee.low_rps:g} and {knee.high_rps:g}"
     if found is None:

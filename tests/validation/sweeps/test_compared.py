@@ -55,10 +55,20 @@ def test_a_plateau_is_the_mean_of_the_rows_that_do_not_keep_up(full: float, hold
     assert found.holds is holds
 
 
-def test_a_sweep_that_never_falls_behind_has_no_plateau_to_judge() -> None:
-    pairs = [(row, _served(row.rate_rps or 0.0, 0.1)) for row in ROWS[:2]]
+@pytest.mark.parametrize(("top", "wait_s", "holds"), [(8.0, 0.2, True), (9.0, 0.2, True), (7.0, 20.0, False)])
+def test_a_sweep_that_keeps_up_bounds_plateau_and_knee_from_below(
+    top: float, wait_s: float, holds: bool
+) -> None:
+    pairs = [(ROWS[0], _served(4.0, 0.1)), (ROWS[1], _served(top, wait_s))]
     found = compare(_sweep(plateau_rps=0.10, knee_rps=0.10), pairs)
-    assert [each.holds for each in found] == [None, None]
+    assert [each.holds for each in found] == [holds, holds]
+    assert "not reached" in found[0].text()
+
+
+def test_what_is_not_measured_is_not_judged() -> None:
+    row = Row(line=2, load="open_rate", rate_rps=4.0)
+    found = compare(_sweep(plateau_rps=0.10, knee_rps=0.10, ttft=0.25, tpot=0.10), [(row, _served(4.0, 0.1))])
+    assert [each.holds for each in found if each.quantity != "knee_rps"] == [None, None, None]
     assert Route(name="theory", served=(), compared=tuple(found)).outcome == "skipped"
 
 
