@@ -131,7 +131,7 @@ def load_of(workload: Workload, *, window_s: float | None = None) -> Load:
         checks.positive(window_s=window_s)
     arrivals = workload.arrivals
     if isinstance(arrivals, ClosedLoop) or math.isinf(workload.offered_rps):
-        raise ConfigError(f"arrivals: {arrivals} have no rate; a plan needs one, or a trace or a day")
+        raise ConfigError(f"arrivals: {workload.why_no_rate}; a plan needs one, or a trace or a day")
     if workload.trace is not None:
         return _of_trace(workload, window_s)
     if isinstance(arrivals, DayArrivals | ProfileArrivals):

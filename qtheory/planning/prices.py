@@ -104,11 +104,19 @@ def parse_prices(texts: Sequence[str], *, names: Sequence[str] = ()) -> dict[str
                 f"price: {name}: {checks.shown(number)} is not a number; give US dollars an hour"
             ) from None
         number_between(f"price: {name}", usd, 1e-6, 1e6)
-        known = name if name in names else find_hardware(name).name
+        known = name if name in names else _preset(name)
         if known in found:
             raise ConfigError(f"price: {name}: given twice; give one")
         found[known] = usd
     return found
+
+
+def _preset(name: str) -> str:
+    """The preset of that name; an unknown one is an error of the price."""
+    try:
+        return find_hardware(name).name
+    except ConfigError as error:
+        raise ConfigError(f"price: {str(error).removeprefix('hardware: ')}") from None
 
 
 @cache

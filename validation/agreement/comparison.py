@@ -84,9 +84,10 @@ def chosen(cells: Sequence[Cell], words: Iterable[str]) -> list[Cell]:
         factor = next((name for name in _FACTORS if word in levels[name]), None)
         if factor is None:
             near = checks.nearest(word, known)
+            some = (sorted(levels[name]) for name in ("scheduler", "memory", "load_frac"))
+            there = ", ".join(level for group in some for level in group)
             raise ConfigError(
-                f"--only: no cell has {word!r}{near}; numbers of cells, or levels such as "
-                f"{', '.join(sorted(levels['scheduler']))}, tight, 0.9"
+                f"--only: no cell has {word!r}{near}; numbers of cells, or levels such as {there}"
             )
         asked.setdefault(factor, set()).add(word)
     kept = [c for c in cells if all(str(getattr(c, name)) in some for name, some in asked.items())]

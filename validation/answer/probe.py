@@ -48,7 +48,7 @@ def find_rates(
     Raises
     ------
     ConfigError
-        If goodput stays above 0.5, so that no rate is too high.
+        If goodput stays above 0.5, so that no rate is too high, or the load has no rate.
 
     Examples
     --------
@@ -56,7 +56,10 @@ def find_rates(
     >>> len(rates), rates == find_rates(Scenario(hardware="rtx3050", requests=50), ["chunked"])
     (9, True)
     """
-    start_rps = build(scenario, Study()).workload.offered_rps
+    workload = build(scenario, Study()).workload
+    if workload.why_no_rate is not None:
+        raise ConfigError(f"trace: {scenario.trace}: {workload.why_no_rate} to sweep")
+    start_rps = workload.offered_rps
     seen: dict[float, Shares] = {}
     rate_rps: float | None = start_rps
     while rate_rps is not None and len(seen) < _MOST_PROBES:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.system.hardware import Hardware
 from qtheory.system.hardware.fitted import efficiencies_of, shaped
@@ -64,6 +65,10 @@ def calibrate(
         If a file cannot be read, the files are of different kinds, what they say cannot be, or an efficiency
         would be above 1.
     """
+    if in_flight is not None:
+        checks.at_least(1, **{"--in-flight": in_flight})
+    if rate_rps is not None:
+        checks.positive(**{"--sent-rate": rate_rps})
     contents = [read_content(path) for path in paths]
     contents = [only(content, where) for content in contents] if where else contents
     server = Server.of(scenario, _base(scenario))

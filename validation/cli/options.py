@@ -34,7 +34,13 @@ __all__ = [
 ]
 
 _SHORT = {"rate_rps": "--rate", "duration_s": "--duration"}
-_METAVARS = {"_s": "SECONDS", "_rps": "REQ/S", "_frac": "SHARE", "_tokens": "TOKENS"}
+_METAVARS = {
+    "_bytes_per_s": "BYTES/S",
+    "_s": "SECONDS",
+    "_rps": "REQ/S",
+    "_frac": "SHARE",
+    "_tokens": "TOKENS",
+}
 _SCENARIO = Group("Scenario", sort_key=1)
 _OUTPUT = Group("Output", sort_key=2)
 

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 from qtheory.basics import checks
-from qtheory.basics.errors import ServingError
+from qtheory.basics.errors import ConfigError, ServingError
 from qtheory.planning import Knee, knee
 from qtheory.predict import REJECTED_NOTE, TIERS
 from qtheory.system.replica import ReplicaSpec, replica_of
@@ -65,6 +65,8 @@ def asked_of(scenario: Scenario, schedulers: Sequence[str], *, tier: str = "nume
     for name in schedulers:
         own = replace(scenario, scheduler=name)
         spec, workload = replica_of(own), workload_of(own)
+        if workload.why_no_rate is not None:
+            raise ConfigError(f"trace: {own.trace}: {workload.why_no_rate}, so no knee")
         why = "as asked for" if tier == "sim" else why_not_covered(own, spec, workload)
         found.append(Asked(scenario=own, replica=spec, workload=workload, why_simulated=why))
     return found

@@ -144,6 +144,8 @@ class Scrape:
             bound = dict(labels).get("le", "")
             below[_number(bound, f"{self.where}: {parts[0]}: le")] = value
         count, total = self.summed(parts[2]) or 0.0, self.summed(parts[1]) or 0.0
+        if not math.isfinite(count + total):
+            raise ConfigError(f"{self.where}: {name}: its sum or count is not a finite number")
         return Histogram(count=count, total=total, below=below)
 
     def needed(self, name: str) -> Histogram:

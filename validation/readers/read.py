@@ -109,6 +109,8 @@ def measured_of(content: Content) -> list[BenchPoint] | EngineRun:
 def _seen(content: Content) -> str:
     """What stands in the file instead."""
     if isinstance(content.data, Mapping):
+        if not content.data:
+            return "; there is no key in it"
         return f"; its keys are {', '.join(list(map(str, content.data))[:6])}"
     if content.columns:
         return f"; its columns are {', '.join(content.columns[:8])}"

@@ -154,15 +154,27 @@ class Workload:
         span_s = float(arrival_s[-1]) if len(arrival_s) else 0.0
         return (len(arrival_s) - 1) / span_s if span_s > 0 else math.inf
 
+    @property
+    def why_no_rate(self) -> str | None:
+        """Why there is no arrival rate that can be changed, in a few words; None if there is one."""
+        if isinstance(self.arrivals, OpenArrivals):
+            return None
+        if self.trace is None or not isinstance(self.arrivals, Replay):
+            return f"{self.arrivals} arrivals have no rate"
+        return (
+            "all its requests come at one moment: a trace with no rate"
+            if math.isinf(self.offered_rps)
+            else None
+        )
+
     def at_rate(self, rate_rps: float) -> Workload:
         """The same demand at another rate; a replay becomes faster or slower."""
         checks.positive(rate_rps=rate_rps)
         if isinstance(self.arrivals, OpenArrivals):
             return replace(self, rate_rps=rate_rps)
-        if self.trace is None or math.isinf(self.offered_rps) or not isinstance(self.arrivals, Replay):
-            raise ConfigError(
-                f"rate_rps: {rate_rps:g} given, but {self.arrivals} arrivals have no rate to change"
-            )
+        why = self.why_no_rate
+        if why is not None or self.trace is None or not isinstance(self.arrivals, Replay):
+            raise ConfigError(f"rate_rps: {rate_rps:g} given, but {why or self.arrivals} to change")
         check_span(len(self._replay_times(self.trace)) / float(rate_rps), rate_rps=rate_rps)
         speed = self.arrivals.speed * rate_rps / self.offered_rps
         return replace(self, arrivals=replace(self.arrivals, speed=speed))

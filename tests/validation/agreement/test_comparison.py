@@ -48,6 +48,7 @@ def test_levels_of_one_factor_add_up_and_those_of_two_narrow_down() -> None:
     [
         (["tigth"], r"^--only: no cell has 'tigth' \(did you mean 'tight'\?\)"),
         (["300"], r"^--only: no cell has '300'"),
+        (["0.85"], r"levels such as chunked, .*, ample, tight, 0\.2, .*, 1\.5$"),
         (["0", "slo"], r"^--only: no cell has all of '0', 'slo'"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 
 from qtheory.basics.errors import ConfigError
 from qtheory.system.scenario import Scenario
+from validation.cli.app import main
 from validation.cli.options import flag_of, scenario_flags, spell_as_flags
 
 FLAGS = scenario_flags()
@@ -69,3 +70,10 @@ def test_short_flags_are_the_usual_ones() -> None:
         "--duration",
         "--kv-dtype",
     ]
+
+
+def test_help_names_the_unit_of_a_bandwidth(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "--link-bytes-per-s BYTES/S" in shown
+    assert "--link-latency-s SECONDS" in shown

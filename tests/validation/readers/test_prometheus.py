@@ -85,6 +85,11 @@ def test_a_warm_cache_is_named(tmp_path: Path) -> None:
         ("e2e_request_latency_seconds_sum", "e2e_request_latency_seconds_total", "_sum: missing"),
         ('engine="0",model_name="example/model-8b"} 200', 'engine="0" 200', "is no sample"),
         ('le="0.3"', 'le="low"', "le: 'low' is not a number"),
+        (
+            "e2e_request_latency_seconds_count{",
+            'e2e_request_latency_seconds_count{x="y"} NaN\nvllm:e2e_request_latency_seconds_count{',
+            "e2e_request_latency_seconds: its sum or count is not a finite number",
+        ),
     ],
 )
 def test_what_is_missing_or_broken_is_named(old: str, new: str, said: str, tmp_path: Path) -> None:
