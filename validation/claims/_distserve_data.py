@@ -16,7 +16,17 @@ from qtheory.basics.files import read_text
 from qtheory.system.steptime import StepLoad
 from qtheory.system.workload.readers import read_lengths
 
-__all__ = ["FILES", "Curve", "FittedStep", "read_curves", "read_fits", "read_pairs", "read_tokens"]
+__all__ = [
+    "FILES",
+    "FITS",
+    "TOKENS",
+    "Curve",
+    "FittedStep",
+    "read_curves",
+    "read_fits",
+    "read_pairs",
+    "read_tokens",
+]
 
 FITS = "distserve/a100_latency_fits.csv"
 TOKENS = "distserve/a100_max_num_tokens.csv"
@@ -88,7 +98,10 @@ def _table(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
     missing = [name for name in columns if name not in (table.fieldnames or ())]
     if missing:
         raise ConfigError(f"{path}: no column {', '.join(missing)}")
-    return list(table)
+    rows = list(table)
+    if not rows:
+        raise ConfigError(f"{path}: no rows below the header")
+    return rows
 
 
 def _number(path: Path, text: str | None) -> float:
@@ -151,6 +164,8 @@ def read_curves(folder: Path) -> list[Curve]:
             good_frac=shares / 100,
         )
         curves.append(curve)
+    if not curves:
+        raise ConfigError(f"{path}: no row of ShareGPT with OPT-13B or OPT-66B under vllm or distserve")
     return curves
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
-from qtheory.basics.errors import ServingError
+from qtheory.basics.errors import ConfigError, ServingError
 from qtheory.predict import PoolPlan, predict, predict_pools
 from qtheory.system import metrics
 from qtheory.system.replica import ReplicaSpec, replica_of
@@ -21,10 +23,12 @@ from sim.policies import make_policy
 from sim.record import Records, Status
 from sim.replica import Replica
 
-from ._distserve_data import Curve, FittedStep
+from ._distserve_data import FITS, TOKENS, Curve, FittedStep
 
 __all__ = ["System", "system_of", "workload_of"]
 
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 _LINK_BYTES_PER_S = 200e9
 _BLOCK_TOKENS = 16
 _SEED = 20261130
@@ -75,18 +79,24 @@ def system_of(
     """
     model, wide = curve.model, {"opt-13b": 1, "opt-66b": 4}[curve.model]
     if curve.system == "vllm":
-        return System(
-            first=_spec(
-                model, wide, tokens[model, wide, 1], fits["vllm", model, wide], budget=16_384, max_seqs=1024
-            )
-        )
+        held, step = _row(TOKENS, tokens, (model, wide, 1)), _row(FITS, fits, ("vllm", model, wide))
+        return System(first=_spec(model, wide, held, step, budget=16_384, max_seqs=1024))
     tp, n_stages, prefill_tp = {"opt-13b": (1, 1, 2), "opt-66b": (2, 2, 4)}[model]
-    prefill = fits["distserve", model, prefill_tp]
-    first = _spec(model, prefill_tp, tokens[model, prefill_tp, 1], prefill, budget=8192, max_seqs=128)
-    held, step = tokens[model, tp, n_stages], fits["distserve", model, tp].in_stages(n_stages)
+    prefill = _row(FITS, fits, ("distserve", model, prefill_tp))
+    room = _row(TOKENS, tokens, (model, prefill_tp, 1))
+    first = _spec(model, prefill_tp, room, prefill, budget=8192, max_seqs=128)
+    held = _row(TOKENS, tokens, (model, tp, n_stages))
+    step = _row(FITS, fits, ("distserve", model, tp)).in_stages(n_stages)
     decode = _spec(model, tp, held, step, budget=65_536, max_seqs=1024)
     link = _LINK_BYTES_PER_S / first.model.kv_bytes_per_token("bf16")
     return System(first=first, decode=decode, link_tokens_per_s=link)
+
+
+def _row(file: str, table: Mapping[_Key, _Value], key: _Key) -> _Value:
+    """What the table of a file has for a system; a file without it is not the authors'."""
+    if key not in table:
+        raise ConfigError(f"{file}: no row of {key}")
+    return table[key]
 
 
 def workload_of(curve: Curve, pairs: PairLengths) -> Workload:

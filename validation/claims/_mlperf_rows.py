@@ -87,6 +87,8 @@ def read_rows(path: Path) -> tuple[list[Row], list[str]]:
         n_repeated += key in rows
         if key not in rows:
             rows[key] = _row(row, key, MODELS[benchmark], where)
+    if not rows:
+        raise ConfigError(f"{path}: no row of the closed division with a model and scenario of this claim")
     return list(rows.values()), _left_out(n_open, n_repeated, list(rows.values()))
 
 

@@ -13,6 +13,7 @@ from validation.claims import check_claims
 from validation.claims._distserve_data import read_curves, read_fits, read_pairs, read_tokens
 from validation.claims._distserve_served import system_of
 
+_READERS = {"tokens": read_tokens, "fits": read_fits, "attainment": read_curves}
 DATA = Path(__file__).parents[2] / "data" / "claims"
 
 
@@ -73,6 +74,7 @@ def test_every_measured_rate_is_compared_and_the_verdict_is_the_mean_of_a_curve(
         ("a100_latency_fits.csv", "phase", "stage", "no column phase"),
         ("a100_latency_fits.csv", "decoding_largebs", "decoding", "lacks one of prefill"),
         ("a100_max_num_tokens.csv", "66144", "much", "'much' is not a number"),
+        ("slo_attainment_measured_digitised.csv", "ShareGPT", "LongBench", "no row of ShareGPT"),
     ],
 )
 def test_files_of_another_form_are_told_in_one_line(
@@ -83,6 +85,19 @@ def test_files_of_another_form_are_told_in_one_line(
         text = path.read_text(encoding="utf-8")
         changed = text.replace(old, new) if path.name == file else text
         (tmp_path / "distserve" / path.name).write_text(changed, encoding="utf-8")
-    read = read_tokens if "tokens" in file else read_fits
+    read = next(read for word, read in _READERS.items() if word in file)
     with pytest.raises(ConfigError, match=said):
         read(tmp_path)
+
+
+def test_tables_without_the_rows_of_a_system_or_without_any_are_refused(tmp_path: Path) -> None:
+    curve = read_curves(DATA)[0]
+    with pytest.raises(ConfigError, match=r"a100_max_num_tokens\.csv: no row of"):
+        system_of(curve, read_fits(DATA), {})
+    with pytest.raises(ConfigError, match=r"a100_latency_fits\.csv: no row of"):
+        system_of(curve, {}, read_tokens(DATA))
+    (tmp_path / "distserve").mkdir()
+    header = (DATA / "distserve" / "a100_max_num_tokens.csv").read_text(encoding="utf-8").splitlines()[0]
+    (tmp_path / "distserve" / "a100_max_num_tokens.csv").write_text(header + "\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="no rows below the header"):
+        read_tokens(tmp_path)

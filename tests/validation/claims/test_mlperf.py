@@ -70,6 +70,7 @@ def test_a_tighter_limit_takes_less_and_a_pool_the_sum_of_its_replicas() -> None
         ("nodes,", "knots,", "no column nodes"),
         ("15.4091", "many", "rate is 'many', not a number"),
         ("15.4091", "-1", "a rate of '-1' on '1' nodes"),
+        (",closed,", ",network,", "no row of the closed division"),
     ],
 )
 def test_a_table_of_another_form_is_told_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
