@@ -15,7 +15,7 @@ from qtheory.system.provenance import Provenance
 from qtheory.system.replica import ReplicaSpec, replica_of
 from qtheory.system.results import RunResult
 from qtheory.system.scenario import Scenario
-from qtheory.system.workload import DayArrivals, ProfileArrivals, Workload
+from qtheory.system.workload import DayArrivals, ProfileArrivals, Replay, Workload
 from qtheory.system.workload.from_scenario import workload_of
 from qtheory.system.workload.request import Requests
 from sim.record import Records
@@ -203,12 +203,12 @@ def replicate(point: Point, index: int, study: Study) -> Replication:
     ServingError
         If the scenario cannot be simulated.
     """
-    spec, scenario = point.replica, point.scenario
+    spec, scenario, arrivals = point.replica, point.scenario, point.workload.arrivals
     about: dict[str, Any] = {
         "scheduler": scenario.scheduler,
         "rate_rps": point.workload.offered_rps,
         "budget_tokens": spec.budget_tokens,
-        "speed": scenario.speed if scenario.trace is not None else None,
+        "speed": arrivals.speed if isinstance(arrivals, Replay) else None,
         "provenance": Provenance(scenario=scenario.changed(), seed=scenario.seed),
     }
     setting = Setting(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,3 +174,13 @@ def test_an_error_of_a_process_comes_out_as_the_same_error() -> None:
     bad = replace(SMALL, rate_rps=1e9, requests=None, duration_s=1e6)
     with pytest.raises(ServingError, match="lower the rate"), Workers(2) as workers:
         answer.run(bad, executor=workers)
+
+
+def test_a_trace_at_a_rate_says_how_many_times_faster_that_is(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("arrival_s,prompt_tokens,output_tokens\n0.0,100,5\n1.0,100,5\n4.0,100,5\n")
+    scenario = Scenario(hardware="rtx3050", trace=str(path))
+    found = answer.run(replace(scenario, rate_rps=2.0)).result
+    assert (found.rate_rps, found.speed) == (2.0, 4.0)
+    assert answer.run(replace(scenario, speed=4.0)).result.rate_rps == 2.0
+    assert answer.run(replace(SMALL, requests=5)).result.speed is None
