@@ -119,7 +119,9 @@ def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
     ]
     checks_ = {
         f"load {load:.2f}: {CLOSE_NOTE}": load > _CLOSE_LOAD,
-        "KV memory is what runs out: means within 10 % or so below a load of 0.9": engine.is_kv_limited,
+        "KV memory, not slots, limits how many run: means within 10 % or so below a load of 0.9": (
+            engine.is_kv_limited
+        ),
         "prefix cache: not modelled, every prompt is computed whole": setting.replica.prefix_cache,
         "arrivals are not Poisson: taken as batches with the same long-run variance": demand.burstiness != 1,
         f"prompts of more than {engine.budget_tokens} tokens {REJECTED_NOTE}": (

@@ -125,10 +125,15 @@ def _sorted(contents: Sequence[Content]) -> tuple[str, list[list[BenchPoint] | E
 
 
 def _sent(point: BenchPoint, in_flight: int | None, rate_rps: float | None) -> BenchPoint:
-    """The point with how its requests were sent, as the caller says."""
-    if in_flight is not None:
-        return replace(point, in_flight=in_flight, rate_rps=point.rate_rps if rate_rps is None else rate_rps)
-    return point if rate_rps is None else replace(point, rate_rps=rate_rps)
+    """The point with how its requests were sent, as the caller says; it is then not asked for."""
+    if in_flight is None and rate_rps is None:
+        return point
+    return replace(
+        point,
+        in_flight=point.in_flight if in_flight is None else in_flight,
+        rate_rps=point.rate_rps if rate_rps is None else rate_rps,
+        notes=tuple(note for note in point.notes if not note.endswith("give --in-flight or --sent-rate")),
+    )
 
 
 def _spread(met: Sequence[Met]) -> float:

@@ -113,3 +113,15 @@ def test_the_command_asks_how_requests_were_sent(tmp_path: Path, capsys: pytest.
     page.write_text(PAGE, encoding="utf-8")
     assert main(["calibrate", str(page), "--hardware", "h100", "--model", "llama-3.1-8b"]) == 2
     assert "give --in-flight N or --sent-rate R" in capsys.readouterr().err
+
+
+def test_what_the_flags_say_is_not_asked_for_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "metrics.txt"
+    page.write_text(PAGE, encoding="utf-8")
+    words = ["calibrate", str(page), "--hardware", "h100", "--model", "llama-3.1-8b", "--in-flight", "4"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert "straight lines inside buckets" in shown
+    assert "--sent-rate" not in shown
