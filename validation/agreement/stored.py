@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -23,6 +24,7 @@ from .text import summary_of
 
 __all__ = ["Stored", "read_agreement"]
 
+_LARGEST = sys.float_info.max
 _LARGEST_BYTES = 64_000_000
 _WANTED = "the JSON result of validate agreement"
 _CLOSE = 1e-9
@@ -205,7 +207,7 @@ def _number(where: str, said: Any) -> float:
     """A number; infinity for null, which is how one that is not finite was written."""
     if said is None:
         return math.inf
-    if isinstance(said, bool) or not isinstance(said, int | float) or not math.isfinite(said):
+    if isinstance(said, bool) or not isinstance(said, int | float) or not abs(said) <= _LARGEST:
         raise ConfigError(f"{where}: {shown(said)} must be a number")
     return float(said)
 

@@ -70,6 +70,10 @@ def _drop(*path: Any) -> Callable[[Data], None]:
         (_set(0, "result", 1, "cell", "number"), "result 2: cell 0 is result 1 too"),
         (_set(True, "result", 1, "cell", "load_frac"), "result 2: cell: load_frac: True must be a number"),
         (_set(0, "result", 1, "cell", "load_frac"), "result 2: cell: load_frac=0 must be > 0"),
+        (
+            _set(10**400, "result", 1, "cell", "load_frac"),
+            "result 2: cell: load_frac: 1e+400 must be a number",
+        ),
         (_set(1.5, "result", 1, "cell", "number"), "result 2: cell: number=1.5 must be a whole number"),
         (_set(3, "result", 1, "cell", "model"), "result 2: cell: model: 3 must be text"),
         (
