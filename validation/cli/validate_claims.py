@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from .emit import Answer, emit
+from .files import spare_inputs
 from .options import OUTPUT, Output
 from .values import reader
 
@@ -33,9 +35,13 @@ def claims(
     A claim that does not hold is shown with what that teaches, and the exit code is 1; it is 2 if there is no
     claim of a name. Claims that need published measurements are not run without ``--data``.
     """
-    from validation.claims import check_claims  # slow to import, so only here
+    from validation.claims import CLAIMS, check_claims  # slow to import, so only here
 
     output.check()
+    if data is not None:
+        spare_inputs(
+            output.targets(), [str(Path(data) / name) for claim in CLAIMS.values() for name in claim.needs]
+        )
     results = check_claims(names, data=data)
     counts = {"n_passed": results.n_passed, "n_failed": results.n_failed}
     if results.n_not_run:

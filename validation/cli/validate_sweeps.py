@@ -36,11 +36,13 @@ def sweeps(
     answer without a miss in which something could not be judged. The exit code is 1 if something is missed or
     nothing passed, and 2 if a file cannot be used.
     """
-    from validation.sweeps import check_sweeps, find_manifest  # slow to import, so only here
+    from validation.sweeps import check_sweeps, find_manifest, read_manifest  # slow to import, so only here
 
     output.check()
     path = find_manifest(manifest)
-    spare_inputs(output.targets(), [str(path)])
+    read = read_manifest(path, data=data)
+    files = [(str(one.file), one.scenario.hardware, one.scenario.model, one.scenario.lengths) for one in read]
+    spare_inputs(output.targets(), [str(path), *(name for names in files for name in names if name)])
     results = check_sweeps(path, data=data)
     counts = {"n_passed": results.n_passed, "n_failed": results.n_failed, "n_skipped": results.n_skipped}
     more = {"verdicts": results.verdict_rows(), "summary": counts}

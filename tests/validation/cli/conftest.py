@@ -56,6 +56,9 @@ BAD_FILES = {
     "table.csv": b"n_decodes,prefill_tokens\n1,0\n",
     "trace_good.csv": TRACE,
     "trace_once.csv": b"arrival_s,prompt_tokens,output_tokens\n0.5,100,10\n0.5,200,5\n",
+    "sweep.toml": b'[[sweep]]\nfile = "trace_good.csv"\nsweep_id = "a"\nrole = "datasheet"\n'
+    b'hardware = "card_good.toml"\nmodel = "llama-3.1-8b"\n',
+    "distserve/a100_latency_fits.csv": b"precious",
     "steps.csv": b"n_decodes,decode_context_tokens,prefill_tokens,step_ms\n1,100,0,9\n",
     "object.json": b"{}",
     "good.toml": b'hardware = "rtx3050"\n',
@@ -69,6 +72,7 @@ BAD_FILES = {
 @pytest.fixture(name="bad_folder")
 def _bad_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with all of these files and an empty folder in it."""
+    (tmp_path / "distserve").mkdir()
     for name, content in BAD_FILES.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "folder").mkdir()
