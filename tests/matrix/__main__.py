@@ -91,6 +91,8 @@ def cell(command: str, scheduler: str, kind: str) -> str:
         return _plan_cell(scheduler, kind)
     if (command, kind) == ("knee", "law") and scheduler in MODELLED_SCHEDULERS:
         return THEORY
+    if (command, scheduler, kind) == ("knee", "disaggregated", "replicas"):
+        return THEORY  # one instance of each kind
     if scheduler in EVERY and (command, kind) in _WORDS:
         return SIMULATION
     return ""

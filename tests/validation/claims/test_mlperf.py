@@ -47,6 +47,7 @@ def test_half_the_efficiency_takes_half_the_rate_offline() -> None:
     assert offline(half, load) == pytest.approx(0.5 * offline(whole, load), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_tighter_limit_takes_less_and_a_pool_the_sum_of_its_replicas() -> None:
     lengths = lengths_of(DATA, "llama-2-70b", 290.0)
     loose = Workload(name="x", lengths=lengths, rate_rps=1.0, slo=Slo(ttft_s=2.0, tpot_s=0.2))

@@ -83,6 +83,7 @@ def _judged(found: SweepResults, place: int, route: str) -> dict[str, bool | Non
     return {each.quantity: each.holds for each in routes[route].compared}
 
 
+@pytest.mark.slow
 def test_a_planted_sweep_is_found_again_from_three_of_its_rows(found: SweepResults) -> None:
     assert _judged(found, 1, "simulator") == dict.fromkeys(["plateau_rps", "knee_rps", "ttft", "tpot"], True)
     fitted = found.results[1].fitted
@@ -90,6 +91,7 @@ def test_a_planted_sweep_is_found_again_from_three_of_its_rows(found: SweepResul
     assert "per_sequence_s" not in fitted.errors  # the rows are met without it
 
 
+@pytest.mark.slow
 def test_what_is_not_calibrated_misses_a_slower_card_and_says_so(found: SweepResults) -> None:
     assert _judged(found, 2, "simulator")["plateau_rps"] is False
     assert found.results[2].calibrated_on == ()
@@ -97,6 +99,7 @@ def test_what_is_not_calibrated_misses_a_slower_card_and_says_so(found: SweepRes
     assert not found.is_good
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_sweeps_and_routes(found: SweepResults) -> None:
     assert found.n_passed + found.n_failed + found.n_skipped == 6
     assert found.text().splitlines()[-1].startswith(f"{found.n_passed} passed, {found.n_failed} failed")

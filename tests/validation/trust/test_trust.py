@@ -66,7 +66,10 @@ def test_a_table_without_a_place_is_told() -> None:
         renewed("<!-- table: x -->\n\nold\n\n<!-- end -->", {"y": "new"})
 
 
-@pytest.mark.parametrize("name", ["step-times", "serving-points", "distserve", "peer-des"])
+@pytest.mark.parametrize(
+    "name",
+    ["step-times", "serving-points", pytest.param("distserve", marks=pytest.mark.slow), "peer-des"],
+)
 def test_a_table_is_made_from_small_extracts_and_again_the_same(folder: Path, name: str) -> None:
     made = SECTIONS[name](folder)
     lines = made.splitlines()
