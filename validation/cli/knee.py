@@ -80,7 +80,9 @@ _PRECISION = _number(
     "SHARE",
 )
 _LEVEL = _number("--level", float, "coverage of the intervals of the knees [0.95]", "SHARE")
-_MOST = _number("--max-requests", int, "requests simulated for a scheduler at most [5,000,000]", "N")
+_MOST = _number(
+    "--max-requests", int, "no more runs are begun once a scheduler has so many requests [5,000,000]", "N"
+)
 
 
 if TYPE_CHECKING:

@@ -92,8 +92,7 @@ def plan(
 
     checks.one_of("latency", latency, LATENCIES)
     scenario, said = flags.load_for(output), flags.in_file()
-    if scenario.timeout_s is not None:
-        raise ConfigError("timeout_s: given, but in a plan clients wait as long as it takes; leave it out")
+    _check_waits(scenario)
     choices, prices, unpriced = lists.choices(said)
     candidates = candidates_of(scenario, choices, prices)
     load = load_of(workload_of(scenario), window_s=demands.window_s)
@@ -111,6 +110,18 @@ class _Listed:
 
     prices: Mapping[str, Price]
     unpriced: Sequence[str]
+
+
+def _check_waits(scenario: Scenario) -> None:
+    """Refuse what a plan does not heed: its clients send when they want to and wait as long as it takes."""
+    told = {
+        "timeout_s": (scenario.timeout_s is not None, "clients wait as long as it takes"),
+        "client_cap": (scenario.client_cap > 0, "clients send whatever is in flight"),
+        "stop_s": (scenario.stop_s is not None, "the clock never stops"),
+    }
+    for name, (given, instead) in told.items():
+        if given:
+            raise ConfigError(f"{name}: given, but in a plan {instead}; leave it out")
 
 
 @dataclass(frozen=True)

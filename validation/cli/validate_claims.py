@@ -32,8 +32,9 @@ def claims(
 ) -> int:
     """Answer claims: what is asked, by whom it was seen, what was found, then ``N passed, N failed``.
 
-    A claim that does not hold is shown with what that teaches, and the exit code is 1; it is 2 if there is no
-    claim of a name. Claims that need published measurements are not run without ``--data``.
+    A claim that does not hold is shown with what that teaches, and the exit code is 1, as it is if none was
+    run; it is 2 if there is no claim of a name. Claims that need published measurements are not run without
+    ``--data``.
     """
     from validation.claims import CLAIMS, check_claims  # slow to import, so only here
 
@@ -48,4 +49,4 @@ def claims(
         counts["n_not_run"] = results.n_not_run
     more = {"claims": results.told(), "points": results.points(), "summary": counts}
     emit(Answer(rows=results.rows(), text=results.text(), more=more), output)
-    return 0 if results.is_good else CLAIM_FAILED
+    return 0 if results.is_good and results.n_passed else CLAIM_FAILED

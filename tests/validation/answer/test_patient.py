@@ -155,7 +155,17 @@ def test_what_is_said_of_retries_needs_a_time_out(name: str) -> None:
         Scenario(**BUSY, **{name: value})
 
 
-def test_a_plan_refuses_clients_that_time_out(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("flag", "instead"),
+    [
+        ("--timeout-s", "clients wait as long as it takes"),
+        ("--client-cap", "clients send whatever is in flight"),
+        ("--stop-s", "the clock never stops"),
+    ],
+)
+def test_a_plan_refuses_what_it_does_not_heed(
+    flag: str, instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["--rate", "4", "--hardware", "rtx3050", "--model", "qwen2.5-0.5b", "--price", "rtx3050=0.1"]
-    assert main(["plan", *words, "--timeout-s", "3"]) == 2
-    assert "--timeout-s: given, but in a plan clients wait as long as it takes" in capsys.readouterr().err
+    assert main(["plan", *words, flag, "3"]) == 2
+    assert f"{flag}: given, but in a plan {instead}" in capsys.readouterr().err
