@@ -56,6 +56,7 @@ def test_systems_are_those_of_the_start_scripts() -> None:
     assert (apart.first.tp, apart.first.budget_tokens, apart.decode.tp) == (2, 8192, 1)
 
 
+@pytest.mark.slow
 def test_every_measured_rate_is_compared_and_the_verdict_is_the_mean_of_a_curve() -> None:
     (result,) = check_claims(["distserve"], data=DATA).results
     assert result.finding is not None

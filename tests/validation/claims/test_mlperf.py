@@ -81,6 +81,7 @@ def test_a_table_of_another_form_is_told_in_one_line(tmp_path: Path, old: str, n
         read_rows(path)
 
 
+@pytest.mark.slow
 def test_the_claim_compares_every_single_node_of_a_known_card() -> None:
     (result,) = check_claims(["mlperf"], data=DATA).results
     assert result.finding is not None

@@ -104,6 +104,7 @@ def test_what_cannot_be_written_is_said_in_a_line(
     assert "errors.csv" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_one_system_is_predicted_twice_and_simulated() -> None:
     found = doubt.measured(SMALL, Goal(precision=0.2))
     assert found.closed_rps == pytest.approx(found.numeric_rps, rel=0.1)

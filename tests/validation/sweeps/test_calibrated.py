@@ -41,6 +41,7 @@ def _measured(in_flight: int, per_sequence_s: float) -> Row:
     return replace(row, throughput_rps=seen.throughput_rps, tpot_s=seen.tpot_s)
 
 
+@pytest.mark.slow
 def test_host_time_of_a_sequence_is_found_where_it_is_needed_and_only_there() -> None:
     for planted_s in (0.0, 1e-4):
         fitted = calibrated([(SWEEP, [_measured(n, planted_s) for n in (4, 24, 96)])])

@@ -68,7 +68,12 @@ def test_a_table_without_a_place_is_told() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["step-times", "serving-points", pytest.param("distserve", marks=pytest.mark.slow), "peer-des"],
+    [
+        "step-times",
+        pytest.param("serving-points", marks=pytest.mark.slow),
+        pytest.param("distserve", marks=pytest.mark.slow),
+        "peer-des",
+    ],
 )
 def test_a_table_is_made_from_small_extracts_and_again_the_same(folder: Path, name: str) -> None:
     made = SECTIONS[name](folder)

