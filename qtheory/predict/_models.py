@@ -93,8 +93,9 @@ def check_known(setting: Setting, limit: Limit) -> None:
     """Raise where a model was seen to be far off: shedding while slots or memory bind."""
     load = setting.rate_rps / limit.rate_rps
     if setting.scheduler == "slo" and limit.binds != "token budget" and load > _MOST_SHEDDING_LOAD:
+        verb = "bind" if limit.binds.endswith("s") else "binds"
         raise ConfigError(
-            f"rate_rps={setting.rate_rps:g}: slo where {limit.binds} bind has no model above a load of "
+            f"rate_rps={setting.rate_rps:g}: slo where {limit.binds} {verb} has no model above a load of "
             f"{_MOST_SHEDDING_LOAD} ({_MOST_SHEDDING_LOAD * limit.rate_rps:.4g} req/s); simulate it"
         )
 
