@@ -25,6 +25,7 @@ from . import (
     prefill_stalls,
     retry_storm,
     shedding_above_the_limit,
+    vtc,
     watermark_preemptions,
 )
 from .claim import Claim, Finding
@@ -49,6 +50,7 @@ CLAIMS: dict[str, Claim] = {
         mlperf,
         distserve,
         mooncake_trace,
+        vtc,
     )
 }
 """All claims by name."""
