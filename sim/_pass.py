@@ -88,9 +88,10 @@ class SchedulingPass(RunningPass):
         hit_tokens = self._reused_tokens(job, hit)
         missing = job.known_tokens - hit_tokens
         budget = self.budget_left_tokens + sum(self.tokens.get(other, 0) for other in leaving)
+        prompts = sum(self.tokens.get(other, 0) for other in leaving if other.is_prefilling)
         limit = policy.long_prefill_threshold_tokens
         n = min(missing, limit) if limit else missing
-        most = self._cut(budget)
+        most = self._cut(min(budget, self.prompts_left_tokens + prompts))
         if most <= 0 or (whole and n > most and not self._may_be_cut(job)):
             return _Offer("tokens", [], 0)
         n = min(n, most)

@@ -46,7 +46,7 @@ class RunningPass(PassView):
         return self._run(own)
 
     def _run(self, job: Job) -> bool:
-        n = self._chunk(job.missing_tokens)
+        n = self._chunk(job)
         if n <= 0 or not self._lets_continue(job, n):
             return False
         memory, end = self._memory, self._stored(job, job.computed_tokens + n)
@@ -97,7 +97,7 @@ class RunningPass(PassView):
         """Take the blocks of a running job, and its tokens in this step if it has any."""
         state = self._state
         self._check_progress(job)
-        self.budget_left_tokens += self._charge(job, self.tokens.pop(job, 0))
+        self._spend(job, -self.tokens.pop(job, 0))
         state.running.remove(job)
         job.n_preemptions += 1
         self.preempted.append(job)
@@ -131,7 +131,7 @@ class RunningPass(PassView):
         left, need = self.budget_left_tokens, 0
         for job in self._state.running:
             if job not in self.tokens and not (self._judge and job.is_prefilling):
-                n = min(self._chunk(job.missing_tokens), left)
+                n = min(self._chunk(job), left)
                 left -= n
                 end = self._stored(job, job.computed_tokens + n)
                 need += max(self._memory.blocks_for(end) - self._memory.n_held(job.position), 0)
@@ -142,7 +142,7 @@ class RunningPass(PassView):
         state, memory = self._state, self._memory
         while state.swapped and not self.n_preempted and len(state.running) < self._policy.max_seqs:
             job, n_moved = state.swapped[0]
-            n = self._chunk(job.missing_tokens)
+            n = self._chunk(job)
             needed = memory.blocks_for(job.computed_tokens + n)
             if n <= 0 or needed + self._watermark_blocks(len(state.running)) > memory.n_free:
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from qtheory.basics.errors import PlanError
@@ -9,7 +10,7 @@ from qtheory.basics.errors import PlanError
 from ._state import State
 from .job import Job, JobView
 from .observe import Event
-from .policies import JudgingAccount, alone_s
+from .policies import JudgingAccount, alone_s, slack_tokens
 
 __all__ = ["PassView"]
 
@@ -19,7 +20,7 @@ class PassView:
 
     def __init__(self, state: State, now_s: float) -> None:
         self.now_s = now_s
-        self.budget_left_tokens = state.policy.budget_tokens
+        self.budget_left_tokens = self.prompts_left_tokens = state.policy.budget_tokens
         self.tokens: dict[Job, int] = {}
         self.cached: dict[Job, int] = {}
         self.preempted: list[Job] = []
@@ -32,6 +33,8 @@ class PassView:
         self._policy = state.policy
         self._memory = state.memory
         self._judge = state.account if isinstance(state.account, JudgingAccount) else None
+        if state.policy.chunk_size == "slack":
+            self.prompts_left_tokens = self._slack_tokens()
 
     @property
     def waiting(self) -> Iterator[Job]:
@@ -93,6 +96,23 @@ class PassView:
             )
         return own.alone_s
 
+    def _slack_tokens(self) -> int:
+        """Prompt tokens with which the running decodes get their next tokens in time."""
+        decodes = [job for job in self._state.running if not job.is_prefilling]
+        unfinished = [job for job in self._state.running if job.is_prefilling]
+        due_s = [
+            job.first_token_s + job.n_outputs * job.tpot_slo_s for job in decodes if job.tpot_slo_s < math.inf
+        ]
+        return slack_tokens(
+            self._state.replica.step_time,
+            n_decodes=len(decodes),
+            context_tokens=sum(job.known_tokens for job in decodes),
+            before_tokens=unfinished[0].computed_tokens if unfinished else 0,
+            slack_s=min(due_s, default=math.inf) - self.now_s,
+            block_tokens=self.block_tokens,
+            budget_tokens=self._policy.budget_tokens,
+        )
+
     def _reused_tokens(self, job: JobView, hit: Sequence[int]) -> int:
         """Tokens that are not computed; the last known one always is, if only to give the next."""
         return min(len(hit) * self._memory.block_tokens, job.known_tokens - 1)
@@ -102,12 +122,14 @@ class PassView:
         own = self._own(job)
         return own in self.tokens and self.tokens[own] < own.missing_tokens
 
-    def _chunk(self, missing_tokens: int) -> int:
+    def _chunk(self, job: Job) -> int:
         """Tokens of one job under its own limit and the budget that is left."""
+        missing, left = job.missing_tokens, self.budget_left_tokens
         limit = self._policy.long_prefill_threshold_tokens
-        n = min(missing_tokens, limit) if limit else missing_tokens
-        left = self.budget_left_tokens
-        return min(n, left if missing_tokens == 1 else self._cut(left))
+        n = min(missing, limit) if limit else missing
+        if job.is_prefilling:
+            left = min(left, self.prompts_left_tokens)
+        return min(n, left if missing == 1 else self._cut(left))
 
     def _cut(self, n_tokens: int) -> int:
         """Tokens of a prompt of which the budget leaves ``n_tokens``."""
@@ -120,6 +142,13 @@ class PassView:
             return n_tokens
         return self._memory.blocks_for(n_tokens) * self._memory.block_tokens
 
+    def _spend(self, job: Job, n_tokens: int) -> None:
+        """Take ``n_tokens`` of a job from what is left, or give them back if they are below zero."""
+        charge = self._charge(job, abs(n_tokens))
+        self.budget_left_tokens -= charge if n_tokens > 0 else -charge
+        if job.is_prefilling:
+            self.prompts_left_tokens -= n_tokens
+
     def _stored(self, job: JobView, end_tokens: int) -> int:
         """Tokens for which a job takes places, if its step ends after ``end_tokens``."""
         if end_tokens != job.known_tokens or (
@@ -130,7 +159,7 @@ class PassView:
 
     def _plan(self, job: Job, n_tokens: int) -> None:
         self.tokens[job] = n_tokens
-        self.budget_left_tokens -= self._charge(job, n_tokens)
+        self._spend(job, n_tokens)
         if self._policy.cache_commit == "schedule":
             self._state.publish(job, job.computed_tokens + n_tokens)
 

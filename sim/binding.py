@@ -14,8 +14,9 @@ def waiting_shares(steps: StepRuns, policy: Policy, *, span_s: float) -> dict[st
     """Shares of a span in which somebody waits for a place, for tokens, or for memory.
 
     A step with waiting requests is laid to the running requests if as many run as may, else to the token
-    budget if it is spent (or, with whole prompts, if prompts are computed: the next one is too long for the
-    rest), else to the KV memory: then places and tokens are left, but no blocks.
+    budget if it is spent (or, with whole prompts or chunks sized by slack, if prompts are computed: the rest
+    is too little for the next one, or must stay free), else to the KV memory: then places and tokens are
+    left, but no blocks.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def waiting_shares(steps: StepRuns, policy: Policy, *, span_s: float) -> dict[st
     seconds = (steps.end_s - steps.start_s) * (steps.n_waiting > 0)
     full = steps.n_running >= policy.max_seqs
     spent = steps.n_decodes + steps.prefill_tokens >= policy.budget_tokens
-    if policy.composition.whole_prompts:
+    if policy.composition.whole_prompts or policy.chunk_size == "slack":
         spent = spent | (steps.prefill_tokens > 0)
     spent = ~full & spent
     per_s = 1 / span_s if span_s > 0 else 0.0

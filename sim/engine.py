@@ -63,9 +63,13 @@ def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | 
         longest = int(np.max(requests.prompt_tokens + requests.output_tokens)) - 1
     given = requests.max_output_tokens
     reasons = {
-        "composition": filling(policy.composition) is None,
+        "composition": filling(policy) is None,
         "ordering": not knows_order(policy, replica),
         "admission": type(policy.admission) not in (FullPrompt, FirstChunk, NoEvict),
+        "chunk_size=slack": (
+            policy.chunk_size == "slack"
+            and (type(policy.admission) is FirstChunk or isinstance(policy.ordering, LeastServed))
+        ),
         "shed": type(policy.shed) is not Shedding,
         "long_prefill_threshold_tokens": policy.long_prefill_threshold_tokens > 0,
         "preemption=swap": policy.preemption == "swap",
@@ -225,7 +229,7 @@ def _prepare(requests: Requests, policy: Policy, replica: Replica) -> tuple[Fill
     """What fills the steps, None if that needs the reference engine; and requests cut to the longest."""
     requests = cut_outputs(requests, replica.max_model_len_tokens)
     stepwise = why_stepwise(requests, policy, replica)
-    return None if stepwise else filling(policy.composition), requests
+    return None if stepwise else filling(policy), requests
 
 
 def _contents(requests: Requests, replica: Replica) -> Contents | None:

@@ -130,6 +130,8 @@ class Job:
         For the record: preemptions, tokens reused at the first admission, tokens computed again.
     lost_tokens : int
         Computed tokens that went with its blocks, until it is admitted again.
+    tpot_slo_s : float
+        Seconds per output token after the first at most (infinite: no limit).
     expected_tokens, total_computed_tokens : int
         For the audit: tokens lost less tokens reused, and tokens computed in all.
     first_scheduled_s, first_token_s, last_token_s : float
@@ -159,6 +161,7 @@ class Job:
     computed_tokens: int = 0
     is_prefilling: bool = True
     is_demoted: bool = False
+    tpot_slo_s: float = math.inf
     n_preemptions: int = 0
     cached_tokens: int = 0
     lost_tokens: int = 0
@@ -184,6 +187,7 @@ class Job:
             client=request.client,
             deadline_s=sent_s + request.ttft_slo_s,
             known_tokens=request.prompt_tokens,
+            tpot_slo_s=request.tpot_slo_s,
         )
 
     @property

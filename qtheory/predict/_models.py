@@ -112,6 +112,7 @@ def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
         "append_rule": ("exact",),
         "victim": ("last_admitted",),
         "deadline_order": ("edf",),
+        "chunk_size": ("budget",),
     }
     notes = [
         f"{option}={given}: not modelled, taken as {usual[0]}"

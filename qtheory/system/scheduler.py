@@ -66,6 +66,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "composition": ("chunked", "prefill_first_chunked"),
     "cache_order": ("lpm", "dfs-weight"),
     "deadline_order": ("edf", "least_slack"),
+    "chunk_size": ("budget", "slack"),
 }
 """Allowed words of the options that are words."""
 
@@ -162,6 +163,10 @@ class SchedulerSpec:
     deadline_order : str, optional
         Order by first-token limit (slo): the earliest deadline first (``edf``), or the one that leaves least
         time beside what its prompt needs alone (``least_slack``).
+    chunk_size : str, optional
+        Prompt tokens of a step (slo): all that the ``budget`` leaves, or at most so many that each running
+        request still gets its next token in time (``slack``), one time per output token after the last by
+        its own limit, counted from its first token.
     prompt_weight, output_weight : float, optional
         Charge of a prompt and of an output token (fair), >= 0 [1 and 2].
     client_weights : tuple of float, optional
@@ -206,6 +211,7 @@ class SchedulerSpec:
     max_queue: int | None = None
     max_skip: int | None = None
     deadline_order: str | None = None
+    chunk_size: str | None = None
     prompt_weight: float | None = None
     output_weight: float | None = None
     client_weights: tuple[float, ...] | None = None

@@ -19,6 +19,7 @@ from .line import FOR_EVER
 from .lines import by_prefix, line_of
 from .meter import Meter
 from .prefix_line import PrefixLine
+from .slack import slack_of
 from .state import State
 from .tape import Tape
 from .tree import Node
@@ -62,6 +63,7 @@ class CachedState(State):
         super().__init__(requests, policy, replica, inflow, tape)
         self.cohort = cohort = _Cohort(replica.block_tokens)
         self.cache = cohort.cache
+        self.slack = slack_of(requests, policy, cohort)
         line = by_prefix(policy, cohort.cache, replica.block_tokens, self._rest_alone_s)
         self.line = line or line_of(policy, cohort, self.alone_s)
         self._publishes_plans = policy.cache_commit == "schedule"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sim.policies import Chunked, Composition, Mixed, PrefillFirst, Static
+from sim.policies import Chunked, Mixed, Policy, PrefillFirst, Static, slack_tokens
 
 from .shortage import continue_running
 from .state import State
@@ -26,12 +26,28 @@ def chunked(state: State) -> int:
         else:
             n = continue_running(state)
     if state.line.n and not state.preempted:
-        room = state.budget_tokens - n
+        room = min(state.budget_tokens - n, state.most_prompt)
         if state.chunks:
             room -= state.chunks[0][1]
         if room or state.rejects_at_head:
             state.admit(room, is_whole=False)
     return n
+
+
+def _slack_sized(state: State) -> int:
+    """As `chunked`, with no more of prompts than the decodes can wait for."""
+    tail, cohort, slack = state.tail, state.cohort, state.slack
+    if slack is not None and (tail is not None or state.line.n):
+        state.most_prompt = slack_tokens(
+            state.replica.step_time,
+            n_decodes=cohort.size,
+            context_tokens=cohort.context_tokens,
+            before_tokens=0 if tail is None else tail.computed_tokens,
+            slack_s=slack.due_s() - state.now_s,
+            block_tokens=state.block_tokens,
+            budget_tokens=state.budget_tokens,
+        )
+    return chunked(state)
 
 
 def _mixed(state: State) -> int:
@@ -61,10 +77,12 @@ def _static(state: State) -> int:
     return 0
 
 
-def filling(composition: Composition) -> Filling | None:
-    """What fills steps as ``composition`` does; None for one that the fast engine does not know."""
-    kind = type(composition)
+def filling(policy: Policy) -> Filling | None:
+    """What fills steps as the composition of ``policy`` does; None if the fast engine does not know it."""
+    kind = type(policy.composition)
+    if policy.chunk_size == "slack":
+        return _slack_sized if kind is Chunked else None
     if kind is Chunked:
-        return _mixed if composition.whole_prompts else chunked
+        return _mixed if policy.composition.whole_prompts else chunked
     known: dict[type, Filling] = {Mixed: _mixed, PrefillFirst: _prefill_first, Static: _static}
     return known.get(kind)

@@ -84,7 +84,7 @@ class FastReplica:
     """
 
     def __init__(self, common: Common, policy: Policy, replica: Replica, *, hears_ends: bool) -> None:
-        fill = filling(policy.composition)
+        fill = filling(policy)
         if fill is None:
             raise ConfigError(f"composition: {policy.composition} is not one of the fast engine")
         self._common, self._post, self.is_cut = common, Post(hears_ends=hears_ends), False

@@ -26,8 +26,7 @@ def continue_running(state: State) -> int:
             return _Walk(state).run()
         state.free = free - need
         return n
-    missing, room = tail.known_tokens - tail.computed_tokens, state.budget_tokens - n
-    n_tokens = missing if missing < room else room
+    n_tokens = min(tail.known_tokens - tail.computed_tokens, state.budget_tokens - n, state.most_prompt)
     wanted = -(-(tail.computed_tokens + n_tokens) // state.block_tokens) - tail.taken_blocks
     if wanted < 0:
         wanted = 0
@@ -75,13 +74,17 @@ class _Walk:
             state.chunks.append((tail, self.planned[tail]))
         return state.cohort.size
 
+    def _tokens(self, job: FastJob, left: int) -> int:
+        n = min(job.known_tokens - job.computed_tokens, left)
+        return min(n, self.state.most_prompt) if job.is_prefilling else n
+
     def _needs(self, job: FastJob, n_tokens: int) -> int:
         needed = -(-(job.computed_tokens + n_tokens) // self.state.block_tokens) - self.held[job]
         return max(needed, self.state.kept_free)
 
     def _find_blocks(self, job: FastJob) -> bool:
         state = self.state
-        n = min(job.known_tokens - job.computed_tokens, self.budget)
+        n = self._tokens(job, self.budget)
         if n <= 0:
             return False
         while self._needs(job, n) > state.free:
@@ -130,7 +133,7 @@ class _Walk:
     def _batch_need(self) -> int:
         left, need = self.state.budget_tokens, 0
         for job in self.running:
-            n = min(job.known_tokens - job.computed_tokens, left)
+            n = self._tokens(job, left)
             left -= n
             end = job.computed_tokens + n
             need += max(-(-end // self.state.block_tokens) - self.held[job], 0)

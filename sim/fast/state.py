@@ -19,6 +19,7 @@ from .job import FastJob
 from .line import Line
 from .lines import line_of
 from .meter import Meter
+from .slack import slack_of
 from .tape import Tape
 
 __all__ = ["State"]
@@ -29,7 +30,8 @@ class State:
 
     ``tail`` is the one prompt that is under way, always the youngest of the running jobs; ``chunks`` are the
     prompts of the present step with their tokens, the tail among them. ``late`` holds the members of the
-    cohort whose last token came at another moment than the end of the cohort's last step.
+    cohort whose last token came at another moment than the end of the cohort's last step. ``most_prompt`` is
+    what prompts get of the present step at most.
     """
 
     __slots__ = (
@@ -57,6 +59,7 @@ class State:
         "last_decode_s",
         "late",
         "line",
+        "most_prompt",
         "n_admitted",
         "n_barren",
         "n_running",
@@ -67,6 +70,7 @@ class State:
         "rejects_at_head",
         "replica",
         "reserves",
+        "slack",
         "stalled",
         "tail",
         "tape",
@@ -79,7 +83,7 @@ class State:
         self.policy, self.replica, self.inflow = policy, replica, inflow
         self.now_s = 0.0
         self.block_tokens = replica.block_tokens
-        self.budget_tokens = policy.budget_tokens
+        self.budget_tokens = self.most_prompt = policy.budget_tokens
         self.free = replica.n_blocks
         self.promised = 0  # blocks charged to the running jobs by a gate that reserves
         self.n_running = 0
@@ -93,6 +97,7 @@ class State:
         self.late: dict[FastJob, float] = {}
         self.last_decode_s = 0.0
         self.cohort = Cohort(replica.block_tokens)
+        self.slack = slack_of(requests, policy, self.cohort)
         self.reserves = policy.admission.reserves
         self.tells_ends = inflow.hears_ends
         self.kept_free = int(policy.append_rule == "conservative")  # a free block is wanted, needed or not

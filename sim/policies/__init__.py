@@ -61,6 +61,7 @@ from .registry import (
     register,
 )
 from .shedding import Shedding, alone_s
+from .slack_chunk import slack_tokens
 from .victim import FewestOutput, FirstAdmitted, LastAdmitted, LowestPriority
 
 __all__ = [
@@ -112,5 +113,6 @@ __all__ = [
     "policy_names",
     "policy_of",
     "register",
+    "slack_tokens",
     "watched",
 ]

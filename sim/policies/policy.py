@@ -26,6 +26,7 @@ _WORDS = (
     "priority_preempt",
     "cache_commit",
     "in_batch",
+    "chunk_size",
 )
 
 _PARTS = {
@@ -69,13 +70,14 @@ class Policy:
         Whether its predicted output lengths are meant to be the true ones; reports say so.
     prefill_alloc, watermark_scope, append_rule, preemption
         Words as in `qtheory.system.scheduler.SchedulerSpec`.
-    on_unfit, priority_preempt, cache_commit, in_batch
+    on_unfit, priority_preempt, cache_commit, in_batch, chunk_size
         Words as in `qtheory.system.scheduler.SchedulerSpec`.
 
     Raises
     ------
     ConfigError
-        If a number is out of its range, a word is unknown, or a piece lacks what makes it one.
+        If a number is out of its range, a word is unknown, a piece lacks what makes it one, or whole prompts
+        are to be cut.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class Policy:
     priority_preempt: str = "memory_only"
     cache_commit: str = "schedule"
     in_batch: str = "share"
+    chunk_size: str = "budget"
     whole_hit: str = "last_block"
     budget_unit: str = "token"
     lookahead_tokens: int = 0
@@ -123,6 +126,8 @@ class Policy:
         checks.text("name", self.name)
         if not isinstance(self.needs_oracle, bool):
             raise ConfigError(f"needs_oracle: {checks.shown(self.needs_oracle)} must be true or false")
+        if self.chunk_size == "slack" and getattr(self.composition, "whole_prompts", False):
+            raise ConfigError("chunk_size: 'slack' cuts prompts; take a composition that does so")
         if not isinstance(self.ordering, DynamicOrdering) and not hasattr(self.ordering, "key"):
             raise ConfigError(
                 f"ordering: {checks.shown(self.ordering)} has neither 'key' nor 'arrange'; an ordering needs "

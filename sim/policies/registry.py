@@ -42,6 +42,7 @@ _TAKEN_BY_MAKERS = (
     "composition",
     "cache_order",
     "deadline_order",
+    "chunk_size",
     "sharing_tokens",
     "max_queue",
     "max_skip",

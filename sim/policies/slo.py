@@ -21,7 +21,13 @@ def slo(spec: SchedulerSpec) -> Policy:
     ----------
     spec : SchedulerSpec
         Options; those not given have the defaults of the policy. With ``deadline_order`` ``least_slack`` the
-        time that a prompt needs alone is taken off its deadline.
+        time that a prompt needs alone is taken off its deadline; with ``chunk_size`` ``slack`` a step takes
+        no more of prompts than leaves each decode its time per output token.
+
+    Raises
+    ------
+    ConfigError
+        If whole prompts are to be cut.
 
     Examples
     --------
@@ -33,6 +39,7 @@ def slo(spec: SchedulerSpec) -> Policy:
         spec,
         composition=cut_or_whole(spec),
         ordering=LeastSlack() if least_slack else EarliestDeadline(),
-        takes=("chunked_prefill", "deadline_order"),
+        takes=("chunked_prefill", "deadline_order", "chunk_size"),
         shed="reject",
+        chunk_size=spec.chunk_size or "budget",
     )

@@ -13,6 +13,7 @@ from qtheory.system.cluster import ClusterSpec, parse_router
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.results import RunResult
 from qtheory.system.scenario import Scenario
+from qtheory.system.slo import Slo
 from qtheory.system.workload import Workload
 from qtheory.system.workload.request import Requests
 from sim.clients import Patience, simulate_retries
@@ -42,6 +43,13 @@ from .patient import WHY_STEPWISE as WHY_PATIENT
 from .patient import patience_of, summarize_attempts
 
 __all__ = ["Served", "Setting", "cluster_of"]
+
+
+def _with_limits(requests: Requests, slo: Slo) -> Requests:
+    """Every request with the limit per output token of all."""
+    if slo.tpot_s is None:
+        raise ConfigError("tpot_slo_s: there is none, but chunk_size=slack goes by it; give one")
+    return replace(requests, tpot_slo_s=np.full(len(requests), slo.tpot_s))
 
 
 def cluster_of(scenario: Scenario) -> ClusterSpec:
@@ -100,8 +108,10 @@ class Setting:
         requests: Requests,
     ) -> None:
         self._scenario, self._workload, self._cluster = scenario, workload, cluster
-        self._requests, self._peak = requests, spec.roofline
+        self._peak = spec.roofline
         self._policy: Policy = make_policy(spec.scheduler)
+        self._has_own_limits = requests.tpot_slo_s is not None
+        self._requests = _with_limits(requests, workload.slo) if self._asks_for_limits() else requests
         self._replica = Replica(
             step_time=spec.step_time,
             n_blocks=spec.n_blocks,
@@ -115,6 +125,10 @@ class Setting:
         if is_apart(scenario):
             self._pools = pools_of(scenario, spec, self._policy, self._replica, cluster)
 
+    def _asks_for_limits(self) -> bool:
+        """Whether the policy reads the limits per output token, and requests have none of their own."""
+        return self._policy.chunk_size == "slack" and not self._has_own_limits
+
     def _client(self) -> dict[str, Any]:
         workload, stop_s = self._workload, self._scenario.stop_s
         until_s = math.inf if stop_s is None else stop_s
@@ -124,7 +138,7 @@ class Setting:
         """Numbers of a run of which nothing is kept but sums and histograms."""
         if self._pools is not None:
             raise ConfigError("no_records: given, but prefill and decode apart need them; leave it out")
-        if self._requests.tpot_slo_s is not None:
+        if self._has_own_limits:
             raise ConfigError("no_records: given, but tenants with limits of their own need them")
         if self._cluster.n_replicas > 1:
             return RunResult(**about | self._measured(index))

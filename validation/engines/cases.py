@@ -100,7 +100,24 @@ def _own(rng: np.random.Generator, given: SchedulerSpec) -> dict[str, Any]:
         if given.cache_order is not None:
             return {**given.options(), **skips}
         return {"sharing_tokens": int(sharing), "max_queue": int(queue), **skips}
+    if given.chunk_size == "slack":
+        return {
+            **given.options(),
+            "admission": str(rng.choice(["full_prompt", "full_prompt", "full_prompt", "no_evict"])),
+        }
     return given.options()
+
+
+def _marked(rng: np.random.Generator, given: SchedulerSpec, requests: Requests, base_s: float) -> Requests:
+    """Clients for a scheduler that is fair to them; for one that asks for it, a limit or two per token."""
+    n = len(requests)
+    if given.name == "fair":
+        return replace(requests, client=rng.integers(0, 4, n))
+    if given.chunk_size == "slack":
+        limits_s = base_s * rng.choice([0.5, 1.3, 2.0, 5.0], 2)
+        some_s = np.where(rng.random(n) < 0.1, np.inf, rng.choice(limits_s, n))
+        return replace(requests, tpot_slo_s=some_s)
+    return requests
 
 
 def _few(rng: np.random.Generator, options: dict[str, Any]) -> dict[str, Any]:
@@ -189,8 +206,7 @@ def draw_case(seed: int, *, n: int = 24, schedulers: Sequence[str] = ()) -> Case
         given = parse_scheduler(str(rng.choice(schedulers)))
         name = given.name
         options = _few(rng, _options(rng, name, max_seqs, longest)) | _own(rng, given)
-        if name == "fair":
-            requests = replace(requests, client=rng.integers(0, 4, n))
+        requests = _marked(rng, given, requests, step_time.base_s)
     policy = make_policy(SchedulerSpec(name=name, **options))
     cap = int(rng.choice([0, 0, 3, 10]))
     return Case(

@@ -104,6 +104,7 @@ class _Line:
             priority=want(where, given, "priority", int, 0),
             client=0,
             ttft_slo_s=float("inf"),
+            tpot_slo_s=float("inf"),
         )
         return Job.of(request, arrival_s if self._policy == "fcfs" else float(index))
 

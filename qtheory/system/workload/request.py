@@ -51,6 +51,8 @@ class Request(NamedTuple):
         Lengths: of the prompt, of the output in truth, at most and as predicted.
     priority, client : int
         Smaller is more important; tenant number.
+    tpot_slo_s : float
+        Seconds per output token after the first at most (infinite: no limit).
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Request(NamedTuple):
     priority: int
     client: int
     ttft_slo_s: float
+    tpot_slo_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -171,6 +174,7 @@ class Requests:
             priority=int(value(self.priority, 0)),
             client=int(value(self.client, 0)),
             ttft_slo_s=value(self.ttft_slo_s, np.inf),
+            tpot_slo_s=value(self.tpot_slo_s, np.inf),
         )
 
     def __iter__(self) -> Iterator[Request]:

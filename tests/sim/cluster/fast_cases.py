@@ -14,7 +14,7 @@ from sim.routing import make_router
 from validation.engines import differences
 from validation.engines.cases import PRESETS, draw_cached_case, draw_case
 
-_ORDERS = ("cache_aware(cache_order=dfs-weight)", "slo(deadline_order=least_slack)")
+_ORDERS = ("cache_aware(cache_order=dfs-weight)", "slo(deadline_order=least_slack)", "slo(chunk_size=slack)")
 _ROWS = (
     "sent_s", "status", "first_scheduled_s", "first_token_s", "finish_s", "n_preemptions", "cached_tokens",
     "recomputed_tokens",
