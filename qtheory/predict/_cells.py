@@ -43,8 +43,8 @@ class Inflow:
     times_s: Floats  # (k,) increasing
     laws: Floats  # (k, n) of the tokens in each time, in cells; the last cell holds the rest
     steps: Floats  # (k, n) mean decode steps that come with them, times the law
-    one: Floats  # (n,) of one prompt
-    one_steps: Floats  # (n,) mean decode steps that come with it, times the law
+    batch: Floats  # (n,) of a batch
+    batch_steps: Floats  # (n,) mean decode steps that come with it, times the law
     starts_rps: float  # rate of batches
 
     @classmethod
@@ -59,10 +59,21 @@ class Inflow:
         mean_batch = max((1 + demand.burstiness) / 2, 1.0)
         rest = mean_batch - (mean_batch - 1) * transform
         starts_rps = rate_rps / mean_batch
-        grown = np.exp(np.outer(starts_rps * times_s, transform / rest - 1))
-        with_steps = np.outer(starts_rps * times_s, mean_batch / rest**2 * np.fft.rfft(brought)) * grown
-        laws, steps = (_folded(np.fft.irfft(each, length, axis=1), n) for each in (grown, with_steps))
-        return cls(times_s=times_s, laws=laws, steps=steps, one=one, one_steps=brought, starts_rps=starts_rps)
+        batch, batch_steps = transform / rest, mean_batch / rest**2 * np.fft.rfft(brought)
+        grown = np.exp(np.outer(starts_rps * times_s, batch - 1))
+        with_steps = np.outer(starts_rps * times_s, batch_steps) * grown
+        laws, steps, *alone = (
+            _folded(np.fft.irfft(np.atleast_2d(each), length, axis=1), n)
+            for each in (grown, with_steps, batch, batch_steps)
+        )
+        return cls(
+            times_s=times_s,
+            laws=laws,
+            steps=steps,
+            batch=alone[0][0],
+            batch_steps=alone[1][0],
+            starts_rps=starts_rps,
+        )
 
     def at(self, times_s: Floats) -> Floats:
         """Laws (len, n) at other times, by interpolation: the mean is exact."""

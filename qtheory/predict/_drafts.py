@@ -94,7 +94,7 @@ def _first_reach(engine: Engine, rule: Rule, rate_rps: float, n: float, gap: flo
         busy = min(rate_rps * mean * engine.step_s(room, n) / room, 0.97)
         reach = max(1.3 * longest, min(4 * second / mean / (1 - busy), 200 * mean))
     else:
-        reach = max(1.3 * longest, 10 * mean, 4 * rate_rps * mean * gap)
+        reach = max(1.3 * longest, 5 * (1 + demand.mean_batch) * mean, 4 * rate_rps * mean * gap)
     if _is_tight(engine, n):
         reach = max(reach, 40 * mean)
     return reach

@@ -18,7 +18,7 @@ from ._backlog import Backlog
 from ._cells import between
 from ._cells import spread as spread_on
 from ._clearing import FINE, clearing_s
-from ._followers import followed, tokens_behind, with_mates
+from ._followers import behind_whole, comers, followed, tokens_behind, with_mates
 from ._gridlaw import GridLaw, law_of_atoms
 from ._mesh import Mesh
 
@@ -50,7 +50,10 @@ class FirstToken:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """What arrivals find, grouped: (nodes, rests, n) laws of tokens ahead in cells."""
+    """What arrivals find, grouped: (nodes, rests, n) laws of tokens ahead in cells.
+
+    The last of the rests are those who find nobody, and start alone at once: the first of their batches.
+    """
 
     nodes: Floats
     rests_s: Floats
@@ -81,7 +84,7 @@ def _law(mesh: Mesh, found: _Found, cleared: Floats | None = None) -> FirstToken
     weights = np.array([weight.sum() for _, weight, _ in parts])
     laws = tuple(law_of_atoms(t, w) if w.sum() > 1e-9 else None for t, w, _ in parts)
     whole = law_of_atoms(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
-    behind = [with_mates(mesh, law()) if cleared is None else np.zeros(0) for _, _, law in parts]
+    behind = [law() if cleared is None else np.zeros(0) for _, _, law in parts]
     kept = [k for k, law in enumerate(laws) if law is not None]
     return FirstToken(
         law=whole,
@@ -102,7 +105,7 @@ def _found(backlog: Backlog) -> _Found:
     seconds, taken = mesh.seconds[w, y], mesh.taken[w, y]
     x = mesh.x[w, y] + mesh.waiting[w] - mesh.waiting[w - taken] - mesh.decoded[w, y] / mesh.remaining
     x = np.maximum(x, 0.0)
-    idle = mesh.idle[w, y] / mesh.rate_rps / mesh.stays_s[w, y]
+    idle = mesh.idle[w, y] * mesh.idle_s / mesh.stays_s[w, y]
     nodes = _nodes(x, weight, mesh)
     rests_s = np.concatenate([[0.0], np.geomspace(seconds.min() / 8, seconds.max(), 12)])
     times_s = np.concatenate([[0.0], np.geomspace(seconds.min() / 8, 1.001 * seconds.max(), 40)])
@@ -114,15 +117,34 @@ def _found(backlog: Backlog) -> _Found:
         past = past * mesh.accepted[w - taken]
         places = (node, between(rests_s, (1 - share) * seconds), between(times_s, past))
         _add(grouped, w - taken, places, weight * (1 - idle) / len(_SHARES))
-    zero = (np.zeros(len(w), dtype=np.intp), np.zeros(len(w)))
-    _add(grouped, w - taken, (node, zero, zero), weight * idle)
+    nobody = np.bincount(node[0], weight * idle * (1 - node[1]), len(nodes))
+    nobody += np.bincount(node[0] + 1, weight * idle * node[1], len(nodes))
+    left, lasting_s, probs = _first_steps(mesh)
+    past = np.zeros_like(lasting_s) if mesh.rule.mixed else lasting_s
+    mates = np.zeros((shape[0], *shape[2:]))  # who come with the first of a batch, but behind it
+    _add(mates, left, (between(rests_s, lasting_s), between(times_s, past)), probs)
+    mean_batch = mesh.engine.demand.mean_batch
+    grouped += (1 - 1 / mean_batch) * nobody[None, :, None, None] * mates[:, None]
     inflow = mesh.inflow_in(times_s, mesh.n_w, mesh.cell)
     ahead = np.zeros((*shape[1:3], mesh.n_w))
     for start in np.nonzero(grouped.any(axis=(1, 2, 3)))[0]:
         laws = grouped[start] @ inflow.laws
         ahead[:, :, start:] += laws[:, :, : mesh.n_w - start]
         ahead[:, :, -1] += laws[:, :, mesh.n_w - start :].sum(axis=2)
-    return _Found(nodes, rests_s, ahead)
+    first = np.zeros((len(nodes), 1, mesh.n_w))
+    first[:, 0, 0] = nobody / mean_batch
+    return _Found(nodes, np.append(rests_s, 0.0), np.concatenate([ahead, first], axis=1))
+
+
+def _first_steps(mesh: Mesh) -> tuple[Ints, Floats, Floats]:
+    """Cells left (k,), seconds and probabilities of the first step of a request that found nobody."""
+    demand, n = mesh.engine.demand, mesh.n_w
+    probs = np.where(demand.prompt_tokens <= mesh.longest[0], demand.prompt_probs, 0.0)
+    one = spread_on(mesh.engine.weighted_tokens / mesh.cell, probs / max(float(probs.sum()), 1e-12), n)
+    cells = np.nonzero(one > 0)[0]
+    taken = np.clip(cells, 1, mesh.full_cells)
+    seconds = mesh.table.seconds(np.zeros(len(cells)), taken, mesh.full_cells)
+    return np.maximum(cells - taken, 0), seconds, one[cells]
 
 
 def _stretched(ahead: Floats, factor: float) -> Floats:
@@ -178,7 +200,7 @@ def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
     limits[: mesh.n_w] = mesh.longest
     whole, length = np.zeros((*found.ahead.shape[:2], n)), next_fast_len(2 * n, real=True)
     for limit in np.unique(limits):
-        own = _own(mesh, float(limit), fine, n)
+        own, alone = _own(mesh, float(limit), fine, n)
         inner = np.where(limits == limit, found.ahead, 0.0)
         spread = np.zeros_like(whole)
         spread[:, :, 0] = inner[:, :, 0]
@@ -186,28 +208,31 @@ def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
         for part in range(1 - FINE, FINE):  # each cell as a triangle; nothing ahead stays nothing
             places = np.arange(1, inner.shape[2]) * FINE + part
             spread[:, :, places] += inner[:, :, 1:] * (FINE - abs(part)) / FINE**2
-        product = np.fft.rfft(spread, length, axis=2) * np.fft.rfft(own, length)
+        product = np.fft.rfft(spread, length, axis=2)
+        product[:, :-1] *= np.fft.rfft(own, length)
+        product[:, -1] *= np.fft.rfft(alone, length)
         law = np.fft.irfft(product, length, axis=2).clip(0.0)
         law[:, :, n - 1] += law[:, :, n:].sum(axis=2)
         whole += law[:, :, :n]
     return whole
 
 
-def _own(mesh: Mesh, longest: float, fine: float, n: int) -> Floats:
-    """Law (n,) of a prompt of at most ``longest`` tokens; adds up to the share of those."""
+def _own(mesh: Mesh, longest: float, fine: float, n: int) -> tuple[Floats, Floats]:
+    """Laws (n,) of a prompt of at most ``longest`` tokens with those of its batch that go before or beside
+    it, and alone; they add up to the share of those."""
     engine = mesh.engine
     probs = np.where(engine.demand.prompt_tokens <= longest, engine.demand.prompt_probs, 0.0)
-    law = spread_on(engine.weighted_tokens / fine, probs, n)
-    mean_batch = (1 + engine.demand.burstiness) / 2
+    alone = spread_on(engine.weighted_tokens / fine, probs, n)
+    mean_batch = engine.demand.mean_batch
     if mean_batch <= 1:
-        return law
-    transform = np.fft.rfft(law, 2 * n)
-    others = 1 / (mean_batch - (mean_batch - 1) * transform)  # of the same batch, before the own one
+        return alone, alone
+    transform = np.fft.rfft(alone, 2 * n)
+    others = 1 / (mean_batch - (mean_batch - 1) * transform)  # before the own one
     if not mesh.rule.mixed:
         others = others**2  # and behind it: all go together
     found = np.fft.irfft(transform * others, 2 * n).clip(0.0)
     found[n - 1] += found[n:].sum()
-    return np.asarray(found[:n])
+    return np.asarray(found[:n]), alone
 
 
 def _at(
@@ -224,10 +249,11 @@ def _at(
     times = rest + cleared[None, :]
     if not mesh.rule.mixed:
         own = np.broadcast_to(lengths[np.minimum(last, full)], total.shape)
-        return times.ravel(), total.ravel(), lambda: tokens_behind(mesh, own, np.zeros(total.shape), total)
+        return times.ravel(), total.ravel(), lambda: behind_whole(mesh, own, total)
     before = np.maximum(times - lengths[last][None, :], 1e-9)
     room = full - last
-    none, extra = _comers(mesh, before, room)
+    none, extra = comers(mesh, before, room)
+    none[-1, : full + 1] = 1.0  # the step of who found nobody begins at once
     grown = np.minimum(last[None, :] + extra, full)
     low = np.minimum(grown.astype(np.intp), full - 1)
     longer = lengths[low] + (grown - low) * (lengths[low + 1] - lengths[low])
@@ -237,25 +263,13 @@ def _at(
 
     def behind() -> Floats:
         own = np.broadcast_to(lengths[last], total.shape)
-        alone = tokens_behind(mesh, own, np.zeros(total.shape), lone)
-        return alone + tokens_behind(mesh, late, extra / FINE, met, somebody=True)
+        zero, at_once = np.zeros(total.shape), np.zeros(total.shape)
+        at_once[-1, : full + 1] = lone[-1, : full + 1]
+        found = tokens_behind(mesh, own, zero, lone - at_once)
+        found += with_mates(mesh, tokens_behind(mesh, own, zero, at_once))
+        return found + tokens_behind(mesh, late, extra / FINE, met, somebody=True)
 
     return atoms, np.concatenate([lone.ravel(), met.ravel()]), behind
-
-
-def _comers(mesh: Mesh, before_s: Floats, room: Ints) -> tuple[Floats, Floats]:
-    """Probability that nobody comes in a time, and else the mean fine cells that fit into the last step."""
-    times_s = np.concatenate([[0.0], np.geomspace(before_s.min(), 1.001 * before_s.max() + 1e-9, 40)])
-    inflow = mesh.inflow_in(times_s, mesh.n_w, mesh.cell)
-    beyond = 1 - np.cumsum(inflow.laws, axis=1)
-    fitting = np.concatenate([np.zeros((len(times_s), 1)), np.cumsum(beyond, axis=1)], axis=1)  # E[min(k, A)]
-    low, share = between(times_s, before_s)
-    cell, part = np.divmod(room / FINE, 1.0)
-    at = np.minimum(cell.astype(np.intp), mesh.n_w - 1)[None, :]
-    rows = [(1 - part) * fitting[i, at] + part * fitting[i, at + 1] for i in (low, low + 1)]
-    mean = (1 - share) * rows[0] + share * rows[1]
-    none = np.exp(-inflow.starts_rps * before_s)
-    return none, mean / np.maximum(1 - none, 1e-12) * FINE
 
 
 def with_followers(mesh: Mesh, first: FirstToken) -> FirstToken:

@@ -104,10 +104,15 @@ class Mesh:
         empty[1:] = 0.0
         return empty
 
+    @property
+    def idle_s(self) -> float:
+        """Mean seconds until a batch ends an idle time."""
+        return self.engine.demand.mean_batch / (self.rate_rps * float(self.staying[0]))
+
     @cached_property
     def stays_s(self) -> Floats:
         """Mean seconds (n_w, n_y) from the start of a step to the next, idle time included."""
-        return np.asarray((1 - self.idle) * self.seconds + self.idle / self.rate_rps)
+        return np.asarray((1 - self.idle) * self.seconds + self.idle * self.idle_s)
 
     @cached_property
     def decoded(self) -> Floats:
@@ -128,16 +133,12 @@ class Mesh:
         return rows, gained
 
     def first_of_busy(self, row: Floats, gained: Floats, idle: float) -> tuple[Floats, Floats]:
-        """The way out of an empty system: by a step, or else by the one arrival that ends an idle time."""
+        """The way out of an empty system: by a step, or else by the batch that ends an idle time."""
         if idle <= 0:
             return row, gained
         inflow = self._inflows[float(self.longest[0])]
-        one = inflow.one[: self.n_w].copy()
-        one[-1] += inflow.one[self.n_w :].sum()
-        steps = inflow.one_steps[: self.n_w].copy()
-        steps[-1] += inflow.one_steps[self.n_w :].sum()
-        mixed = (1 - idle) * row + idle * one
-        work = (1 - idle) * row * gained + idle * steps
+        mixed = (1 - idle) * row + idle * inflow.batch
+        work = (1 - idle) * row * gained + idle * inflow.batch_steps
         return mixed, np.divide(work, mixed, out=np.zeros_like(mixed), where=mixed > 1e-15)
 
     @cached_property

@@ -78,6 +78,11 @@ class Demand:
         """Index of dispersion of the arrivals over the time in which requests run."""
         return self.burstiness if self.slow_burstiness is None else self.slow_burstiness
 
+    @property
+    def mean_batch(self) -> float:
+        """Requests of the geometric batches that stand for the arrivals while prompts queue."""
+        return max((1 + self.burstiness) / 2, 1.0)
+
     def prompt_moment(self, k: int) -> float:
         """E[s^k] for k up to 3, tokens to the power k."""
         return self._prompt_moments[k]

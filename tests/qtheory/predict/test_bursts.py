@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from qtheory.predict import limit_rps, predict
 from qtheory.predict._bursts import _batches_like
+from qtheory.predict._numeric import steady
+from qtheory.predict._steps import Rule
+from qtheory.predict.demand import demand_of
+from qtheory.predict.inputs import engine_of
 from tests.qtheory.predict.worlds import world
 
 
@@ -43,3 +49,28 @@ def test_in_a_burst_short_outputs_decode_beside_the_prompts_of_longer_ones() -> 
         gaps[arrivals] = shortest.mean_tpot_s / plain.mean_tpot_s
     assert gaps["poisson"] == pytest.approx(1.0, abs=0.01)
     assert gaps["gamma(cv=2)"] > 1.03
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("dispersion", [1.0, 2.0, 4.0])
+def test_at_vanishing_load_the_first_of_a_batch_starts_alone_and_the_others_share_the_next_step(
+    mixed: bool, dispersion: float
+) -> None:
+    base_s, slope_s, prompt = 0.02, 0.01, 16
+    scheduler = "chunked" if mixed else "fcfs"
+    replica, workload = world(
+        hardware="a100",
+        model="llama-3.1-8b",
+        kv_blocks=1_000_000,
+        max_seqs=4096,
+        scheduler=scheduler,
+        step_time=f"linear(base_s={base_s},per_token_s={slope_s / prompt})",
+        prompt=f"constant({prompt})",
+        output="constant(1)",
+        budget_tokens=2**18,
+    )
+    engine = engine_of(replica, replace(demand_of(workload), burstiness=dispersion))
+    found = steady(engine, Rule(mixed=mixed), 1e-4 / slope_s).first.law.mean_s
+    batch = (1 + dispersion) / 2
+    others = base_s + slope_s * (2 * batch - 1)  # those on both sides of one that is not the first
+    assert found == pytest.approx(base_s + slope_s + (1 - 1 / batch) * others, rel=2e-3)
