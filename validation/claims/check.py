@@ -21,6 +21,7 @@ from . import (
     longest_prefix_starves,
     mlperf,
     mooncake_trace,
+    mooncake_transfer,
     overload_grows,
     prefill_stalls,
     retry_storm,
@@ -50,6 +51,7 @@ CLAIMS: dict[str, Claim] = {
         mlperf,
         distserve,
         mooncake_trace,
+        mooncake_transfer,
         vtc,
     )
 }
