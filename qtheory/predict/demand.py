@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,10 +224,7 @@ def demand_of(workload: Workload) -> Demand:
     if not isinstance(arrivals, OpenArrivals):
         raise ConfigError(f"arrivals: {arrivals} have no rate of their own; a prediction needs open arrivals")
     if isinstance(lengths, PairLengths):
-        burstiness = arrivals.dispersion(workload.rate_rps or 1.0)
-        return demand_of_pairs(
-            np.asarray(lengths.prompt_tokens), np.asarray(lengths.output_tokens), burstiness=burstiness
-        )
+        return _of_sample(lengths, arrivals.dispersion(workload.rate_rps or 1.0))
     prompts, prompt_probs = lengths.prompt_law.atoms()
     outputs, output_probs = lengths.output_law.atoms()
     joint = lengths.moment(1, 1) - lengths.mean_prompt_tokens
@@ -239,6 +236,13 @@ def demand_of(workload: Workload) -> Demand:
         prompt_decode=max(joint, 0.0),
         burstiness=arrivals.dispersion(workload.rate_rps or 1.0),
     )
+
+
+@lru_cache(maxsize=1)
+def _of_sample(lengths: PairLengths, burstiness: float) -> Demand:
+    """Sorted once for all the rates that a sample of perhaps a million requests is asked about."""
+    prompts, outputs = np.asarray(lengths.prompt_tokens), np.asarray(lengths.output_tokens)
+    return demand_of_pairs(prompts, outputs, burstiness=burstiness)
 
 
 def demand_of_pairs(

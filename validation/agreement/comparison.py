@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from qtheory.system.provenance import version
 from .effort import Effort
 from .grid import Cell, fresh, full, quick
 from .score import Score, score
+from .simulated import Simulated
 
 __all__ = ["GRIDS", "KeptCells", "agree", "cells_of", "chosen"]
 
@@ -164,6 +165,7 @@ def agree(
     executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
     kept: KeptCells | None = None,
+    simulated: Mapping[int, Simulated] | None = None,
 ) -> list[Score]:
     """Score cells, in their order; the scores do not depend on the executor.
 
@@ -177,7 +179,10 @@ def agree(
         Called with the number of finished cells and of all.
     kept : KeptCells, optional
         Where finished cells go and come from.
+    simulated : mapping, optional
+        Simulated sides, with this effort, by the number of their cell; the others are simulated.
     """
+    known = simulated or {}
     found = {} if kept is None else kept.begin(cells, effort)
     open_ = [place for place in range(len(cells)) if place not in found]
 
@@ -190,9 +195,12 @@ def agree(
 
     if executor is None:
         for place in open_:
-            take(place, score(cells[place], effort))
+            take(place, score(cells[place], effort, known.get(cells[place].number)))
     else:
-        tasks = {executor.submit(score, cells[place], effort): place for place in open_}
+        tasks = {
+            executor.submit(score, cells[place], effort, known.get(cells[place].number)): place
+            for place in open_
+        }
         for task in as_completed(tasks):
             take(tasks[task], task.result())
     return [found[place] for place in range(len(cells))]

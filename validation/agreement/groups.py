@@ -10,13 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._theory import ANSWERERS
-from .score import TOLERANCES, Score
+from .score import Score
+from .tolerances import TOLERANCES
 
-__all__ = ["Group", "Target", "groups_of", "targets_of"]
+__all__ = ["ALL", "Group", "Target", "bands_of", "groups_of", "targets_of"]
+
+ALL = "all"
+"""Level of a factor that is pooled."""
 
 _MOST_FRAC = 0.95  # of the errors are within the larger of two bounds
 _SHARP = 1 / 3
-_LEAST_ANSWERED = 0.9
+_MOST_UNANSWERED = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +30,12 @@ class Group:
     Parameters
     ----------
     scheduler, band, memory, arrivals : str
+        The last two may be ``all``.
     n_cells : int
     verdicts : dict
         Number of cells by verdict of the numeric tier.
     medians : dict
-        By answerer and metric: median of the absolute errors.
+        By answerer and metric, ``knee_rps`` among them: median of the absolute errors.
     """
 
     scheduler: str
@@ -49,11 +54,29 @@ def groups_of(scores: Iterable[Score]) -> list[Group]:
     ----------
     scores : iterable of Score
     """
+    return _grouped(scores, lambda one: (one.cell.memory, _kind(one)))
+
+
+def bands_of(scores: Iterable[Score]) -> list[Group]:
+    """One group for each scheduler and band of loads, over memory and arrivals.
+
+    Parameters
+    ----------
+    scores : iterable of Score
+    """
+    found = _grouped(scores, lambda _: (ALL, ALL))
+    order = list(dict.fromkeys(group.scheduler for group in found))
+    return sorted(found, key=lambda group: (order.index(group.scheduler), group.band))
+
+
+def _kind(one: Score) -> str:
+    return "poisson" if one.cell.arrivals == "poisson" else "bursty"
+
+
+def _grouped(scores: Iterable[Score], system: Callable[[Score], tuple[str, str]]) -> list[Group]:
     pooled: dict[tuple[str, str, str, str], list[Score]] = {}
     for one in scores:
-        cell = one.cell
-        kind = "poisson" if cell.arrivals == "poisson" else "bursty"
-        pooled.setdefault((cell.scheduler, cell.band, cell.memory, kind), []).append(one)
+        pooled.setdefault((one.cell.scheduler, one.cell.band, *system(one)), []).append(one)
     return [
         Group(
             scheduler=scheduler,
@@ -70,10 +93,13 @@ def groups_of(scores: Iterable[Score]) -> list[Group]:
 
 def _medians(scores: Sequence[Score], answerer: str) -> dict[str, float]:
     found = {}
-    for metric in (*TOLERANCES, "goodput_frac", "limit_rps"):
+    for metric in (*TOLERANCES, "goodput_frac"):
         errors = [abs(e) for one in scores if (e := one.errors.get(answerer, {}).get(metric)) is not None]
         if errors:
             found[metric] = float(np.median(errors))
+    for metric, read in (("limit_rps", _limit(answerer)), ("knee_rps", _knee(answerer))):
+        if pairs := _each(scores, read):
+            found[metric] = float(np.median([abs(error) for error, _ in pairs]))
     return found
 
 
@@ -91,6 +117,8 @@ class Target:
     median, most : float or None
         Of the absolute errors the median and the 95th percentile, an undecided one counted as infinite in
         the latter.
+    most_decided : float or None
+        The 95th percentile of the decided ones alone.
     median_bound, most_bound : float
         What they may be.
     """
@@ -100,6 +128,7 @@ class Target:
     n_undecided: int
     median: float | None
     most: float | None
+    most_decided: float | None
     median_bound: float
     most_bound: float
 
@@ -123,15 +152,15 @@ def targets_of(scores: Sequence[Score]) -> list[Target]:
     """
     unanswered = [0.0 if one.answered("numeric") else 1.0 for one in scores]
     share = float(np.mean(unanswered)) if unanswered else None
-    bound = 1 - _LEAST_ANSWERED
     first = Target(
         name="numeric: cells not answered",
         n=len(unanswered),
         n_undecided=0,
         median=share,
         most=share,
-        median_bound=bound,
-        most_bound=bound,
+        most_decided=share,
+        median_bound=_MOST_UNANSWERED,
+        most_bound=_MOST_UNANSWERED,
     )
     return [first, *_knees(scores), *_limits(scores), *_latencies(scores)]
 
@@ -148,8 +177,8 @@ def _knees(scores: Sequence[Score]) -> list[Target]:
 def _limits(scores: Sequence[Score]) -> list[Target]:
     free, tight = _by_memory(scores)
     return [
-        _target("stability limit, KV not binding", _each(free, _limit), 0.015, 0.015),
-        _target("stability limit, KV binding", _each(tight, _limit), 0.03, 0.03),
+        _target("stability limit, KV not binding", _each(free, _limit("numeric")), 0.015, 0.015),
+        _target("stability limit, KV binding", _each(tight, _limit("numeric")), 0.03, 0.03),
     ]
 
 
@@ -185,12 +214,15 @@ def _knee(tier: str) -> Callable[[Score], Pair | None]:
     return read
 
 
-def _limit(one: Score) -> Pair | None:
-    limit = one.predicted.get("numeric", {}).get("limit_rps")
-    if limit is None or one.overload is None:
-        return None
-    rate = one.overload.rate_rps
-    return limit / rate - 1, 1.96 * one.overload.error_rps / rate
+def _limit(tier: str) -> Callable[[Score], Pair | None]:
+    def read(one: Score) -> Pair | None:
+        limit = one.predicted.get(tier, {}).get("limit_rps")
+        if limit is None or one.overload is None:
+            return None
+        rate = one.overload.rate_rps
+        return limit / rate - 1, 1.96 * one.overload.error_rps / rate
+
+    return read
 
 
 def _latency(metric: str) -> Callable[[Score], Pair | None]:
@@ -206,13 +238,18 @@ def _target(name: str, pairs: Sequence[Pair], median_bound: float, most_bound: f
     blurred = [half > _SHARP * most_bound for _, half in pairs]
     sizes = np.array([abs(error) for error, _ in pairs])
     counted = np.where(blurred, np.inf, sizes)
-    place = max(math.ceil(_MOST_FRAC * len(pairs)) - 1, 0)
     return Target(
         name=name,
         n=len(pairs),
         n_undecided=sum(blurred),
         median=float(np.median(sizes)) if len(pairs) else None,
-        most=float(np.sort(counted)[place]) if len(pairs) else None,
+        most=_most(counted),
+        most_decided=_most(counted[~np.array(blurred, dtype=bool)]),
         median_bound=median_bound,
         most_bound=most_bound,
     )
+
+
+def _most(sizes: np.ndarray) -> float | None:
+    place = math.ceil(_MOST_FRAC * len(sizes)) - 1
+    return float(np.sort(sizes)[place]) if len(sizes) else None

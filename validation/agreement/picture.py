@@ -9,7 +9,8 @@ from qtheory.basics.errors import ConfigError
 from qtheory.basics.units import label
 from qtheory.report.canvas import MARKERS, PALETTE, fitted, house_style, log_ticks, looks, new_figure
 
-from .score import TOLERANCES, Score
+from .score import Score
+from .tolerances import TOLERANCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,40 +6,22 @@ import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from qtheory.basics.errors import ServingError
 from qtheory.predict import MODELLED_SCHEDULERS
+from qtheory.system.scenario import Scenario
 
-from ._simulate import asked, numbers_of, simulate_until, within_reach
+from ._knee_predicted import predicted_knees
+from ._simulate import Asked, asked
 from ._theory import ABOVE_LIMIT, ANSWERERS, NO_MODEL, say
-from .capacity import Overload, overload_rps
+from .capacity import Overload
 from .effort import Effort
 from .grid import Cell
-from .knees import Knee, find_knee
+from .knees import Knee
+from .simulated import Simulated, simulate_cell
+from .tolerances import METRICS, TOLERANCES, tolerance
 
-__all__ = ["METRICS", "TOLERANCES", "Score", "errors_of", "score", "tolerance"]
-
-METRICS = (
-    "mean_ttft_s", "p50_ttft_s", "p90_ttft_s", "p99_ttft_s", "mean_tpot_s", "p50_tpot_s", "p90_tpot_s",
-    "p99_tpot_s", "mean_itl_s", "p99_itl_s", "mean_e2e_s", "p99_e2e_s",
-)  # fmt: skip
-"""What is compared as a relative error; goodput is compared as a difference."""
-
-TOLERANCES = {"mean_ttft_s": 0.06, "mean_tpot_s": 0.06, "p99_ttft_s": 0.12, "p99_tpot_s": 0.12}
-"""Largest relative error up to a load of 0.8; twice that at 0.9; above, errors are listed, not judged."""
+__all__ = ["Score", "errors_of", "score"]
 
 _JUDGED = 0.9
-
-
-def tolerance(cell: Cell, metric: str) -> float:
-    """Largest relative error of a metric in a cell.
-
-    Parameters
-    ----------
-    cell : Cell
-    metric : str
-        One of `TOLERANCES`.
-    """
-    return TOLERANCES[metric] * (2 if cell.load_frac > 0.8 else 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +106,7 @@ class Score:
         return cls(**row | parts)
 
 
-def score(cell: Cell, effort: Effort, *, overload: Overload | None = None) -> Score:
+def score(cell: Cell, effort: Effort, simulated: Simulated | None = None) -> Score:
     """Simulate a cell until it is sharp enough, and ask the theory and the baselines about it.
 
     The theory is asked about the very requests that were simulated (their lengths and their mean rate). A
@@ -134,23 +116,19 @@ def score(cell: Cell, effort: Effort, *, overload: Overload | None = None) -> Sc
     ----------
     cell : Cell
     effort : Effort
-    overload : Overload, optional
-        If it is known already.
+    simulated : Simulated, optional
+        Its simulated side with this effort, if it is known already.
     """
     if cell.scheduler not in MODELLED_SCHEDULERS:  # there is nothing to hold a simulation against
         return Score(cell=cell, overload=None, kind=NO_MODEL, refused=dict.fromkeys(ANSWERERS, NO_MODEL))
-    scenario = cell.scenario()
-    try:
-        effort = within_reach(scenario, effort)
-        found = overload or overload_rps(scenario, n_requests=effort.overload_requests)
-        wanted = {name: tolerance(cell, name) / 3 for name in TOLERANCES if cell.load_frac < 1}
-        at_load = replace(scenario, rate_rps=cell.load_frac * found.rate_rps)
-        simulated, result = simulate_until(at_load, effort, wanted)
-    except ServingError as error:
-        return Score(cell=cell, overload=None, kind=str(error), refused=dict.fromkeys(ANSWERERS, str(error)))
-    outcome = Score(cell=cell, overload=found, kind=result.kind, simulated=numbers_of(result))
-    question = asked(simulated, effort)
-    horizon = simulated.requests if outcome.is_overloaded else None
+    found = simulate_cell(cell, effort) if simulated is None else simulated
+    outcome = Score(cell=cell, overload=found.overload, kind=found.kind, simulated=found.numbers)
+    if found.overload is None:
+        return replace(outcome, refused=dict.fromkeys(ANSWERERS, found.kind))
+    rate_rps = cell.load_frac * found.overload.rate_rps
+    at_load = replace(cell.scenario(), rate_rps=rate_rps, requests=found.n_requests, seed=effort.seed)
+    question = asked(at_load, effort)
+    horizon = at_load.requests if outcome.is_overloaded else None
     for name in ANSWERERS:
         said = say(name, question, n_requests=horizon)
         if said.refusal:
@@ -159,9 +137,21 @@ def score(cell: Cell, effort: Effort, *, overload: Overload | None = None) -> Sc
         numbers = {key: float(value) for key, value in said.row.items() if not isinstance(value, str)}
         outcome.predicted[name] = numbers
         outcome.errors[name] = errors_of(numbers, outcome)
-    if effort.knee_requests:
-        outcome = replace(outcome, knee=find_knee(scenario, found.rate_rps, effort))
-    return outcome
+    return replace(outcome, knee=_knee(found, at_load, question, effort))
+
+
+def _knee(found: Simulated, at_load: Scenario, question: Asked, effort: Effort) -> Knee | None:
+    """The simulated knee beside those that are predicted for the requests it was found with."""
+    if found.knee is None or found.overload is None:
+        return None
+    runs = math.ceil(found.knee.n_requests / effort.n_replications)
+    if runs != at_load.requests:
+        question = asked(replace(at_load, requests=runs), effort)
+    return Knee(
+        rate_rps=found.knee.rate_rps,
+        half_frac=found.knee.half_frac,
+        predicted_rps=predicted_knees(question, found.overload.rate_rps),
+    )
 
 
 def errors_of(numbers: dict[str, float], outcome: Score) -> dict[str, float]:

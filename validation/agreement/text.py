@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ._theory import ANSWERERS
-from .groups import Group, Target, groups_of, targets_of
+from .groups import Group, Target, bands_of, groups_of, targets_of
 from .score import Score
 
 __all__ = [
     "TextTable",
     "agreement_text",
+    "band_table",
     "cell_table",
     "group_table",
     "refusals",
@@ -22,6 +23,14 @@ __all__ = [
 ]
 
 _SHORT = {"mean_ttft_s": "TTFT", "p99_ttft_s": "p99", "mean_tpot_s": "TPOT", "p99_tpot_s": "p99"}
+_LONG = {
+    "mean_ttft_s": "mean TTFT",
+    "p99_ttft_s": "p99 TTFT",
+    "mean_tpot_s": "mean TPOT",
+    "p99_tpot_s": "p99 TPOT",
+    "limit_rps": "limit",
+    "knee_rps": "knee",
+}
 _COLUMNS = ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "p99_tpot_s")
 _HEAD = (
     "Errors in per cent, predicted less simulated; * is blurred: the simulation is not known to a third of "
@@ -55,6 +64,11 @@ class TextTable:
         aligned = [self._line(line, widths) for line in lines]
         return "\n".join([self.title, *aligned])
 
+    def markdown(self) -> str:
+        """The same as a table of a page, without the title."""
+        rule = ["---" if place < self.n_left else "---:" for place in range(len(self.head))]
+        return "\n".join(f"| {' | '.join(line)} |" for line in (self.head, rule, *self.rows))
+
     def _line(self, words: Sequence[str], widths: Sequence[int]) -> str:
         cells = [
             text.ljust(width) if place < self.n_left else text.rjust(width)
@@ -85,6 +99,7 @@ def agreement_text(scores: Sequence[Score]) -> str:
     parts = [
         cell_table(scores).text(),
         group_table(groups_of(scores)).text(),
+        band_table(bands_of(scores)).text(),
         "\n".join(["Refused by the numeric tier", *refused]) if refused else "",
         target_table(targets_of(scores)).text(),
     ]
@@ -156,6 +171,26 @@ def group_table(groups: Sequence[Group]) -> TextTable:
     return TextTable(title=title, head=head, rows=rows, n_left=4)
 
 
+def band_table(groups: Sequence[Group]) -> TextTable:
+    """Medians of absolute errors by scheduler and band of loads, knees and limits among them.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        Of `bands_of`.
+    """
+    words = ("within", "outside", "undecided")
+    head = ["scheduler", "load", "cells", *words, *_LONG.values(), "closed: knee", "closed: mean TTFT"]
+    rows = []
+    for group in groups:
+        numeric, closed = group.medians["numeric"], group.medians["closed"]
+        sizes = [*map(numeric.get, _LONG), closed.get("knee_rps"), closed.get("mean_ttft_s")]
+        counts = [str(group.verdicts.get(word, 0)) for word in words]
+        rows.append([group.scheduler, group.band, str(group.n_cells), *counts, *map(_size, sizes)])
+    title = "Medians of absolute errors in per cent, of the numeric tier and of the closed one"
+    return TextTable(title=title, head=head, rows=rows, n_left=2)
+
+
 def _size(error: float | None) -> str:
     return "-" if error is None else f"{100 * error:.1f}" if error < 10 else ">1000"
 
@@ -185,12 +220,14 @@ def target_table(targets: Sequence[Target]) -> TextTable:
     ----------
     targets : sequence of Target
     """
-    head = ["target", "errors", "undecided", "median", "may be", "95th", "may be", "verdict"]
+    head = [
+        "target", "errors", "undecided", "median", "may be", "95th", "of the decided", "may be", "verdict",
+    ]  # fmt: skip
     rows = []
     for one in targets:
         rows.append(
             [one.name, str(one.n), str(one.n_undecided), _bounded(one.median), _bounded(one.median_bound),
-             _bounded(one.most), _bounded(one.most_bound), one.verdict]
+             _bounded(one.most), _bounded(one.most_decided), _bounded(one.most_bound), one.verdict]
         )  # fmt: skip
     title = "Targets, per cent; an undecided error is not within the 95th percentile"
     return TextTable(title=title, head=head, rows=rows, n_left=1)

@@ -14,6 +14,8 @@ from validation.agreement import (
     Stored,
     Target,
     TextTable,
+    band_table,
+    bands_of,
     cell_table,
     draw_agreement,
     group_table,
@@ -23,14 +25,14 @@ from validation.agreement import (
     target_table,
     targets_of,
 )
-from validation.agreement.score import TOLERANCES, tolerance
+from validation.agreement.tolerances import TOLERANCES, tolerance
 
 from ._words import command_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["agreement_page", "picture"]
+__all__ = ["agreement_page", "kept_words", "picture"]
 
 _WORDS = ("within", "outside", "undecided")
 _MOST_SHOWN = 12
@@ -74,6 +76,7 @@ def agreement_page(found: Stored, inputs: Mapping[str, str]) -> Page:
             rows=_by_binding(scores),
             labels={"binds": "binds", "n_cells": "cells"},
         ),
+        _table("By scheduler and load", band_table(bands_of(scores))),
         _table("By scheduler, load, memory and arrivals", group_table(groups_of(scores))),
         _assumed(scores),
         _table("Cell by cell", cell_table(scores)),
@@ -81,12 +84,23 @@ def agreement_page(found: Stored, inputs: Mapping[str, str]) -> Page:
     ]
     return Page(
         title=f"Theory against simulator: {_design(found)}",
-        answer=_answer(scores, targets),
+        answer=[*_answer(scores, targets), *kept_words(found)],
         sections=sections,
         command=command_line(),
         provenance=_origin(found),
         inputs=inputs,
     )
+
+
+def kept_words(found: Stored) -> list[str]:
+    """Where the simulated side comes from, if it was kept.
+
+    Parameters
+    ----------
+    found : Stored
+    """
+    note = found.provenance.get("simulations")
+    return [f"Simulated side: {note}."] if isinstance(note, str) else []
 
 
 def _design(found: Stored) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 from validation.agreement import Score, cells_of, groups_of, summary_of, targets_of
 from validation.agreement.capacity import Overload
 from validation.agreement.knees import Knee
-from validation.agreement.score import TOLERANCES, errors_of
+from validation.agreement.score import errors_of
+from validation.agreement.tolerances import TOLERANCES
 from validation.cli.emit import Answer, as_json
 
 _LEVELS = {"mean_ttft_s": 0.2, "p99_ttft_s": 0.9, "mean_tpot_s": 0.02, "p99_tpot_s": 0.05}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qtheory.basics.errors import ConfigError
-from validation.agreement import Effort, KeptCells, Score, agree, cells_of, chosen
+from validation.agreement import Effort, KeptCells, Score, Simulated, agree, cells_of, chosen
 from validation.agreement.grid import Cell, fresh
 
 EFFORT = Effort(first_requests=1_000, most_requests=1_000, overload_requests=1_000, knee_requests=0)
@@ -18,9 +18,9 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Numbers of the cells that were scored; scoring itself is left out."""
     seen: list[int] = []
 
-    def score(cell: Cell, effort: Effort) -> Score:
+    def score(cell: Cell, effort: Effort, simulated: Simulated | None) -> Score:
         seen.append(cell.number)
-        return Score(cell=cell, overload=None, kind="not asked for")
+        return Score(cell=cell, overload=None, kind=simulated.kind if simulated else "not asked for")
 
     monkeypatch.setattr("validation.agreement.comparison.score", score)
     return seen
@@ -79,3 +79,11 @@ def test_cells_of_another_comparison_are_refused_and_begun_anew_if_asked(
         agree(cells[2:4], EFFORT, kept=KeptCells(path=path, resume=True))
     agree(cells[2:4], EFFORT, kept=KeptCells(path=path, resume=False))
     assert path.read_bytes().count(b"\n") == 2
+
+
+def test_simulated_sides_go_to_the_cells_that_they_are_of(scored: list[int]) -> None:
+    cells = cells_of("full")[:3]
+    known = {1: Simulated(cell=cells[1], overload=None, kind="known")}
+    found = agree(cells, EFFORT, simulated=known)
+    assert [one.kind for one in found] == ["not asked for", "known", "not asked for"]
+    assert scored == [0, 1, 2]

@@ -9,9 +9,10 @@ from importlib import import_module
 import pytest
 
 from qtheory.basics.errors import ServingError
-from validation.agreement import Effort, Knee, Score, quick, score
+from validation.agreement import Effort, Knee, Score, quick, score, simulate_cell
+from validation.agreement._knee_simulated import SimulatedKnee
 from validation.agreement.capacity import Overload
-from validation.agreement.score import METRICS, TOLERANCES
+from validation.agreement.tolerances import METRICS, TOLERANCES
 
 CELL = next(cell for cell in quick() if cell.scheduler == "chunked")
 TINY = Effort(
@@ -77,9 +78,24 @@ def test_a_cell_that_cannot_be_simulated_has_a_score_that_says_why(monkeypatch: 
     def refuse(*_: object, **__: object) -> Overload:
         raise ServingError("cannot be served")
 
-    monkeypatch.setattr(import_module("validation.agreement.score"), "overload_rps", refuse)
+    monkeypatch.setattr(import_module("validation.agreement.simulated"), "overload_rps", refuse)
     found = score(CELL, TINY)
     assert (found.kind, found.verdict("numeric")) == ("cannot be served", "not simulated")
+
+
+def test_what_was_simulated_before_is_scored_without_a_simulation_and_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = simulate_cell(CELL, TINY)
+    whole = score(CELL, TINY)
+    monkeypatch.setattr(import_module("validation.agreement.score"), "simulate_cell", None)
+    monkeypatch.setattr(
+        import_module("validation.agreement.score"), "predicted_knees", lambda *_: {"closed": 3}
+    )
+    knee = SimulatedKnee(rate_rps=2.0, half_frac=0.01, n_requests=2_000, start_rps=1.0)
+    assert score(CELL, TINY, known) == whole
+    found = score(CELL, TINY, replace(known, knee=knee)).knee
+    assert found == Knee(rate_rps=2.0, half_frac=0.01, predicted_rps={"closed": 3})
 
 
 def test_simulation_goes_on_until_it_is_sharp_or_may_not() -> None:

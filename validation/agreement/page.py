@@ -1,0 +1,46 @@
+"""The tables of ``docs/agreement.md``: the theory of today against the simulations that are kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from .grid import SCHEDULERS, full
+from .groups import bands_of, targets_of
+from .score import Score
+from .simulations import Simulations
+from .text import band_table, summary_of, target_table
+
+__all__ = ["tables_of"]
+
+
+def tables_of(scores: Sequence[Score], kept: Simulations) -> dict[str, str]:
+    """What stands in each place of the page.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+        Of all cells that are kept.
+    kept : Simulations
+    """
+    return {
+        "cells": _cells(scores, kept),
+        "targets": target_table(targets_of(scores)).markdown(),
+        "bands": band_table(bands_of(scores)).markdown(),
+    }
+
+
+def _cells(scores: Sequence[Score], kept: Simulations) -> str:
+    """How many there are, of what, and what became of them."""
+    by_scheduler = Counter(one.cell.scheduler for one in scores)
+    numbers = ", ".join(f"{by_scheduler[name]} {name}" for name in SCHEDULERS)
+    counts = summary_of(scores)
+    n = counts.pop("n_cells")
+    verdicts = ", ".join(f"{k} {word}" for word, k in sorted(counts.items()))
+    served = sum(one.numbers.get("n_requests", 0.0) for one in kept.cells.values())
+    versions = ", ".join(sorted(set(kept.versions.values())))
+    there = "All" if n == len(full()) else f"{n} of the"
+    return (
+        f"{there} {len(full())} cells are simulated ({numbers}), by version {versions},\n"
+        f"with {served / 1e6:.1f} million requests at their loads. Verdicts of the numeric tier: {verdicts}."
+    )

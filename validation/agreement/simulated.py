@@ -1,0 +1,74 @@
+"""The simulated side of a cell, which does not depend on the theory and so can be kept while that changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from qtheory.basics.errors import ServingError
+
+from ._knee_simulated import SimulatedKnee, simulate_knee
+from ._simulate import numbers_of, simulate_until, within_reach
+from .capacity import Overload, overload_rps
+from .effort import Effort
+from .grid import Cell
+from .tolerances import TOLERANCES, knee_sharp_frac, tolerance
+
+__all__ = ["Simulated", "simulate_cell"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulated:
+    """What the simulator says of a cell.
+
+    Parameters
+    ----------
+    cell : Cell
+    overload : Overload or None
+        None if the cell cannot be simulated.
+    kind : str
+        How far the numbers reach; or why there are none.
+    n_requests : int or None
+        Of a replication at the load: with the seed they say which requests these were.
+    numbers : dict
+        The columns of the result, and half-widths of 95 % intervals as ``NAME_half``, relative.
+    knee : SimulatedKnee or None
+        None if it was not looked for.
+    """
+
+    cell: Cell
+    overload: Overload | None
+    kind: str
+    n_requests: int | None = None
+    numbers: dict[str, float] = field(default_factory=dict)
+    knee: SimulatedKnee | None = None
+
+
+def simulate_cell(cell: Cell, effort: Effort) -> Simulated:
+    """Throughput in overload, the cell at its load until it is sharp enough, and the knee.
+
+    A cell that the simulator refuses has a reason in place of numbers.
+
+    Parameters
+    ----------
+    cell : Cell
+    effort : Effort
+    """
+    scenario = cell.scenario()
+    try:
+        effort = within_reach(scenario, effort)
+        found = overload_rps(scenario, n_requests=effort.overload_requests)
+        wanted = {name: tolerance(cell, name) / 3 for name in TOLERANCES if cell.load_frac < 1}
+        at_load = replace(scenario, rate_rps=cell.load_frac * found.rate_rps)
+        served, result = simulate_until(at_load, effort, wanted)
+    except ServingError as error:
+        return Simulated(cell=cell, overload=None, kind=str(error))
+    return Simulated(
+        cell=cell,
+        overload=found,
+        kind=result.kind,
+        n_requests=served.requests,
+        numbers=numbers_of(result),
+        knee=simulate_knee(scenario, found.rate_rps, effort, sharp_frac=knee_sharp_frac(cell))
+        if effort.knee_requests
+        else None,
+    )
