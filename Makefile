@@ -23,10 +23,10 @@ demo: $(READY)  ## the main job: two schedulers under a stress load, then goodpu
 	@echo "The picture is demo/goodput.png"
 
 test: $(READY)  ## the tests that run in minutes
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 test-slow: $(READY)  ## the long ones
-	$(BIN)/python -m pytest -n $(JOBS) -m slow
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow
 
 check: $(READY)  ## format, lint, types, import floors, house rules
 	$(BIN)/ruff format --check .

@@ -37,8 +37,12 @@ VALUES: dict[str, float] = {
     "size_s": 0.9,
     "mean_response_s": 5.0,
 }
-WITH_LOAD = [name for name in derivations() if derive(name).load is not None]
-LIMITED = [name for name in WITH_LOAD if derive(name).is_limited]
+# Named here: deriving takes seconds, which each process of the tests would spend before its first test.
+WITHOUT_LOAD = ("littles_law", "batch_capacity", "step_server_capacity")
+WITH_LOAD = [name for name in derivations() if name not in WITHOUT_LOAD]
+UNLIMITED = ("erlang_b", "mm1k_block", "mm1k_number")
+LIMITED = [name for name in WITH_LOAD if name not in UNLIMITED]
+WITHOUT_RATE = ("cobham_urgent", "cobham_other", "batch_capacity", "step_server_capacity")
 
 
 def _values(name: str, **other: float) -> dict[str, float]:
@@ -67,6 +71,13 @@ def _series(name: str, *, about: float, order: int, load: float) -> float:
     return float(found.subs({derivation.symbol("load"): load}).subs(put))
 
 
+@pytest.mark.parametrize("name", derivations())
+def test_the_lists_of_this_file_are_those_of_the_derivations(name: str) -> None:
+    assert (derive(name).load is None) == (name in WITHOUT_LOAD)
+    assert derive(name).is_limited == (name not in UNLIMITED)
+    assert ("rate_rps" in _values(name)) == (name not in WITHOUT_RATE)
+
+
 @pytest.mark.parametrize("name", WITH_LOAD)
 def test_what_an_expansion_in_light_traffic_leaves_out_is_of_the_next_order(name: str) -> None:
     order = 2
@@ -91,7 +102,7 @@ def test_what_an_expansion_in_heavy_traffic_leaves_out_is_of_the_next_order(name
         assert math.log2(large / small) > order + 0.9
 
 
-@pytest.mark.parametrize("name", [name for name in derivations() if "rate_rps" in _values(name)])
+@pytest.mark.parametrize("name", [name for name in derivations() if name not in WITHOUT_RATE])
 def test_expansions_in_the_rate_agree_with_finite_differences(name: str) -> None:
     derivation, h = derive(name), 1e-4
     others = {key: value for key, value in _values(name).items() if key != "rate_rps"}

@@ -86,7 +86,8 @@ def test_a_process_that_is_killed_is_an_error_of_one_line(monkeypatch: pytest.Mo
         answer.run(Scenario(hardware="rtx3050", requests=5), study=Study(), executor=workers)
 
 
-def test_the_number_of_processes_is_checked() -> None:
+def test_the_number_of_processes_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("validation.answer.workers.n_cores", n_cores)  # not the one core of the tests
     assert Workers().jobs == n_cores() >= 1
     with pytest.raises(ConfigError, match="jobs: 0"):
         Workers(0)
