@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -98,11 +98,12 @@ def read_manifest(path: str | Path, *, data: str | Path | None = None) -> list[S
     entries = values.get("sweep")
     if not isinstance(entries, list) or not entries or not all(isinstance(each, dict) for each in entries):
         raise ConfigError(f"{path}: no [[sweep]] in it; a manifest is a list of sweeps")
-    folder = Path(path).parent if data is None else Path(data)
-    return [_sweep(each, f"{path}: sweep {place}", folder) for place, each in enumerate(entries, start=1)]
+    own = Path(path).parent
+    folders = (own,) if data is None else (Path(data), own)
+    return [_sweep(each, f"{path}: sweep {place}", folders) for place, each in enumerate(entries, start=1)]
 
 
-def _sweep(entry: Mapping[str, Any], where: str, folder: Path) -> Sweep:
+def _sweep(entry: Mapping[str, Any], where: str, folders: Sequence[Path]) -> Sweep:
     for key in entry:
         if key not in _OWN and key not in _SERVED:
             hint = checks.nearest(key, [*_OWN, *_SERVED])
@@ -119,12 +120,12 @@ def _sweep(entry: Mapping[str, Any], where: str, folder: Path) -> Sweep:
     takes_cv, takes_slots = "arrivals" not in values, "max_seqs" not in values
     for key in ("hardware", "model", "lengths"):
         if values.get(key) is not None:
-            values[key] = _beside(values[key], folder)
+            values[key] = _beside(values[key], folders)
     try:
         scenario = Scenario(**values)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
-    own |= {"file": folder / own["file"], "is_finite": own.pop("finite", False)}
+    own |= {"file": folders[0] / own["file"], "is_finite": own.pop("finite", False)}
     own["rows"] = {key: _texts(value, f"{where}: rows: {key}") for key, value in own.get("rows", {}).items()}
     own["judge"] = _tolerances(own.get("judge", {}), where)
     return Sweep(where=where, scenario=scenario, takes_cv=takes_cv, takes_slots=takes_slots, **own)
@@ -158,9 +159,10 @@ def _prefix(own: dict[str, Any], where: str) -> str:
     return f"shared(tokens={shared}, n={max(kinds, 1)})" if shared else "none"
 
 
-def _beside(name: str, folder: Path) -> str:
-    """A file of an accelerator, a model or lengths: beside the data if it is there, else as given."""
-    return str(folder / name) if "." in name and (folder / name).is_file() else name
+def _beside(name: str, folders: Sequence[Path]) -> str:
+    """A file of an accelerator, a model or lengths: beside data or manifest if it is there, else as given."""
+    found = (folder / name for folder in folders if "." in name and (folder / name).is_file())
+    return str(next(found, name))
 
 
 def _texts(value: Any, where: str) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ RANGES = {
     "local_kv_width": (0, 10_000_000),
     "attention_params": (0, 10**12),
     "other_params": (0, 10**15),
+    "wide_params": (0, 10**15),
     "state_bytes": (0, 10**12),
     "max_context": (0, 1_000_000_000),
 }
@@ -74,6 +75,8 @@ def check_shapes(spec: ModelSpec) -> None:
         )
     if spec.experts_top_k > spec.experts:
         raise ConfigError(f"experts_top_k: {spec.experts_top_k} exceeds experts={spec.experts}")
+    if spec.wide_params > spec.linear_params:
+        raise ConfigError(f"wide_params: {spec.wide_params} exceeds the {spec.linear_params} of the layers")
     needed = {
         "intermediate": spec.mlp_layers,
         "experts_top_k": spec.experts,

@@ -57,7 +57,9 @@ class ModelSpec:
     attention_params : int
         Mean weights of an attention block, if not what the shapes say.
     other_params : int
-        Weights of the whole model that multiply every token and are not covered above (recurrent blocks).
+        Weights of the whole model that multiply every token and are not covered above (recurrent).
+    wide_params : int
+        Weights of the layers that stay in 16 bits in a narrower format (attention of some checkpoints).
     state_bytes : int
         Recurrent state of a sequence, all layers, read and written by each of its tokens.
     max_context : int
@@ -119,6 +121,7 @@ class ModelSpec:
     local_kv_width: int = 0
     attention_params: int = 0
     other_params: int = 0
+    wide_params: int = 0
     state_bytes: int = 0
     max_context: int = 0
     weights: str = "bf16"
@@ -201,19 +204,21 @@ class ModelSpec:
             self.linear_params + self._kept_params + self.moe_layers * self.experts_top_k * self.expert_params
         )
 
-    # Weights, in bytes.
-
     def linear_format(self, weights: str) -> str:
         """Format of the weights in `linear_params`: 16 bits where a 4-bit format is for the experts only."""
         weight_bytes_each(weights)
         return "bf16" if self.experts and weights in ("fp4", "int4") else weights
 
+    def linear_bytes(self, weights: str) -> float:
+        """Bytes of `linear_params` in this format."""
+        each = weight_bytes_each(self.linear_format(weights))
+        return self.linear_params * each + self.wide_params * max(WEIGHT_BYTES["bf16"] - each, 0.0)
+
     def weight_bytes(self, weights: str | None = None) -> float:
         """Bytes of all weights in this format (None: the published one)."""
         weights = self.weights if weights is None else weights
-        linear = self.linear_params * weight_bytes_each(self.linear_format(weights))
         experts = self.moe_layers * self.experts * self.expert_params * weight_bytes_each(weights)
-        return linear + experts + self._kept_params * WEIGHT_BYTES["bf16"]
+        return self.linear_bytes(weights) + experts + self._kept_params * WEIGHT_BYTES["bf16"]
 
     def distinct_experts(self, n_tokens: float) -> float:
         """Expected number of experts of a layer that ``n_tokens`` tokens hit, if the router is balanced.

@@ -156,14 +156,15 @@ def costs(hardware: Hardware, model: ModelSpec, tp: int, weights: str, kv_dtype:
 
 def _weight_costs(hardware: Hardware, model: ModelSpec, tp: int, weights: str) -> dict[str, float]:
     """Costs of block weights and routed experts."""
-    linear = model.linear_format(weights)
+    linear, wide = model.linear_format(weights), model.wide_params
     read_s = 1 / (hardware.bandwidth_bytes_per_s * hardware.mbu_frac * tp)
     linear_s = 1 / (hardware.flops_per_s(linear) * hardware.mfu_frac * tp)
+    wide_s = 1 / (hardware.flops_per_s("bf16") * hardware.mfu_frac * tp)
     expert_s = 1 / (hardware.flops_per_s(weights) * hardware.mfu_frac * tp)
     experts = model.moe_layers * model.expert_params
     return {
-        "linear_compute": 2 * model.linear_params * linear_s,
-        "linear_read": model.linear_params * weight_bytes_each(linear) * read_s,
+        "linear_compute": 2 * ((model.linear_params - wide) * linear_s + wide * wide_s),
+        "linear_read": model.linear_bytes(weights) * read_s,
         "expert_compute": 2 * model.experts_top_k * experts * expert_s,
         "expert_read": model.experts * experts * weight_bytes_each(weights) * read_s,
         "expert_miss": 1 - model.experts_top_k / model.experts if model.experts else 0.0,

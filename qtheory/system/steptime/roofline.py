@@ -208,7 +208,7 @@ class Roofline:
         n, context, prompt, _, read, sampled = load
         model, window, top_k = self.model, self._costs.window, self._costs.top_k
         each, tokens = weight_bytes_each(self.weight_format), n + prompt
-        linear = model.linear_params * weight_bytes_each(model.linear_format(self.weight_format))
+        linear = model.linear_bytes(self.weight_format)
         experts = model.moe_layers * model.expert_params * each * model.distinct_experts(tokens)
         head = model.head_params * WEIGHT_BYTES["bf16"] * np.sign(sampled)
         full = np.minimum(context, n * top_k) + read

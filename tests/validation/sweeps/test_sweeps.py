@@ -147,3 +147,13 @@ def test_every_shipped_manifest_names_what_it_is_calibrated_on(path: Path) -> No
     fitted = {sweep.group for sweep in sweeps if sweep.role == "calibrate"}
     assert {sweep.group for sweep in sweeps if sweep.role == "predict"} <= fitted
     assert all(sweep.judge and sweep.question for sweep in sweeps)
+
+
+def test_a_model_file_is_found_beside_the_data_or_the_manifest(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    manifest = _written(tmp_path, [ENTRY | {"model": "own.toml"}])
+    (tmp_path / "own.toml").write_text("", encoding="utf-8")
+    assert read_manifest(manifest, data=data)[0].scenario.model == str(tmp_path / "own.toml")
+    (data / "own.toml").write_text("", encoding="utf-8")
+    assert read_manifest(manifest, data=data)[0].scenario.model == str(data / "own.toml")

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from qtheory.basics.errors import ConfigError
+from qtheory.system.hardware import find_hardware
 from qtheory.system.models import ModelSpec, find_model, kv_bytes_each, weight_bytes_each
+from qtheory.system.steptime import Roofline, StepLoad
 
 DENSE: dict[str, Any] = {
     "name": "dense",
@@ -174,3 +176,18 @@ def test_models_are_plain_values() -> None:
     model = ModelSpec(**DENSE)
     assert pickle.loads(pickle.dumps(model)) == model
     assert len({model, ModelSpec(**DENSE)}) == 1
+
+
+def test_weights_that_stay_wide_take_two_bytes_and_compute_in_16_bits() -> None:
+    plain = ModelSpec(**DENSE | {"weights": "fp8"})
+    mixed = replace(plain, wide_params=plain.linear_params // 4)
+    assert mixed.weight_bytes() - plain.weight_bytes() == mixed.wide_params
+    assert mixed.weight_bytes("bf16") == plain.weight_bytes("bf16")
+    card, large = find_hardware("h100"), StepLoad(n_decodes=4096, n_sampled=4096)
+    one, all_narrow, all_wide = (
+        Roofline(hardware=card, model=model, weights=weights).parts(large)["linear"][0]
+        for model, weights in ((mixed, "fp8"), (plain, "fp8"), (mixed, "bf16"))
+    )
+    assert one == pytest.approx(0.75 * all_narrow + 0.25 * all_wide)
+    with pytest.raises(ConfigError, match=r"wide_params: \d+ exceeds the"):
+        replace(plain, wide_params=plain.linear_params + 1)
