@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from qtheory.basics.errors import ServingError
 from qtheory.predict import Prediction, limit_rps, predict_replicas, sweep
 from qtheory.system.hardware import find_hardware
+from qtheory.system.hardware.fitted import efficiencies_of
 from qtheory.system.replica import ReplicaSpec, replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.steptime import StepLoad, StepTime
@@ -53,7 +54,7 @@ class Setting:
         return limit_rps(self.spec, workload) * self.n_replicas
 
 
-def settings(hardware: str, model: str, n: int) -> Iterator[Setting]:
+def settings(hardware: str, model: str, n: int, engine: str = "generic") -> Iterator[Setting]:
     """What an entrant tries: accelerators a replica and requests at once; narrowest weights of the card."""
     formats = find_hardware(hardware).peak_flops_per_s
     weights = next(name for name in ("fp4", "fp8", "int8", "bf16") if name in formats)
@@ -72,9 +73,19 @@ def settings(hardware: str, model: str, n: int) -> Iterator[Setting]:
                 max_seqs=max_seqs,
             )
             try:
-                yield Setting(spec=replica_of(scenario), n_replicas=n // tp)
+                yield Setting(spec=_usual(replica_of(scenario), engine), n_replicas=n // tp)
             except ServingError:  # it does not fit
                 break
+
+
+def _usual(spec: ReplicaSpec, engine: str) -> ReplicaSpec:
+    """With the efficiencies of kernels of this engine: of the card, else the middle of those measured.
+
+    Limits call for batches at which products turn from reading to computing; the preset turns there at once.
+    """
+    card = efficiencies_of(spec.hardware.name, engine).on(spec.hardware, engine)
+    roofline = replace(spec.roofline, hardware=card)
+    return replace(spec, hardware=card, roofline=roofline, step_time=roofline)
 
 
 def offline(tried: list[Setting], workload: Workload) -> float:

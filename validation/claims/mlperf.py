@@ -21,6 +21,7 @@ __all__ = ["CLAIM"]
 _FILE = "benchmarks/mlperf_inference_llm.csv"
 _LOW, _HIGH, _SHARE = 0.8, 1.2, 2 / 3
 _NO_LIMITS = Slo()
+_KERNELS = {"TensorRT-LLM": "trtllm", "vLLM": "vllm"}
 _WIDE, _OWN = "one efficiency an engine", "its own Offline rate"
 
 
@@ -33,7 +34,7 @@ class _Answers:
         for row in rows:
             outputs[row.hardware, row.model].append(row.output_tokens)
         self.mean_output = {key: statistics.fmean(values) for key, values in outputs.items()}
-        self.offline_rps: Callable[[Row], float] = lambda row: self._offline(row.hardware, row.model, row.n)
+        self.offline_rps: Callable[[Row], float] = lambda row: self._offline(_system(row))
         self._offline = cache(self._find_offline)
         self._served = cache(self._find_served)
 
@@ -41,27 +42,30 @@ class _Answers:
         lengths = lengths_of(self.folder, model, self.mean_output[hardware, model])
         return Workload(name=model, lengths=lengths, rate_rps=1.0, slo=slo)
 
-    def _find_offline(self, hardware: str, model: str, n: int) -> float:
-        return offline(list(settings(hardware, model, n)), self._workload(hardware, model, _NO_LIMITS))
+    def _find_offline(self, system: tuple[str, str, int, str]) -> float:
+        return offline(list(settings(*system)), self._workload(*system[:2], _NO_LIMITS))
 
     def _find_served(
-        self, hardware: str, model: str, n: int, slo: Slo, efficiency: float
+        self, system: tuple[str, str, int, str], slo: Slo, efficiency: float
     ) -> tuple[float, Setting | None]:
-        workload = self._workload(hardware, model, slo)
-        near_rps, setting = closed_rps(
-            [each.at(efficiency) for each in settings(hardware, model, n)], workload
-        )
+        workload = self._workload(*system[:2], slo)
+        near_rps, setting = closed_rps([each.at(efficiency) for each in settings(*system)], workload)
         return (0.0, None) if setting is None else (numeric_rps(setting, workload, near_rps), setting)
 
     def served_rps(self, row: Row, efficiency: float) -> float:
         """Rate within the limits, numeric."""
-        return self._served(row.hardware, row.model, row.n, _limits(row), efficiency)[0]
+        return self._served(_system(row), _limits(row), efficiency)[0]
 
     def own_rps(self, row: Row, efficiency: float, own: float) -> float:
         """Rate within the limits at the system's own efficiency, with the same setting, by formulas."""
-        setting = self._served(row.hardware, row.model, row.n, _limits(row), efficiency)[1]
+        setting = self._served(_system(row), _limits(row), efficiency)[1]
         workload = self._workload(row.hardware, row.model, _limits(row))
         return 0.0 if setting is None else closed_rps([setting.at(own / efficiency)], workload)[0]
+
+
+def _system(row: Row) -> tuple[str, str, int, str]:
+    """Accelerators, model and engine, as `settings` takes them."""
+    return row.hardware, row.model, row.n, _KERNELS[row.engine]
 
 
 def _limits(row: Row) -> Slo:
