@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
-from qtheory.laws import Constant, parse_law
 from qtheory.predict import Prediction, predict, predict_closed_loop, predict_replicas
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.scenario import Scenario
@@ -16,7 +15,7 @@ from .loads import scenario_of
 from .measured import Row
 from .served import Fitted, Served
 from .sweep import Sweep
-from .warm import WarmPrefix
+from .warm import WarmPrefix, without
 
 __all__ = ["predict_row"]
 
@@ -54,7 +53,7 @@ def predict_row(sweep: Sweep, row: Row, fitted: Fitted) -> Served:
     scenario = scenario_of(sweep, row)
     spec = fitted.replica(scenario)
     cached = _cached_tokens(sweep, spec)
-    scenario = _without(scenario, cached)
+    scenario = without(scenario, cached)
     warm = WarmPrefix(device=spec.step_time, cached_tokens=cached) if cached else spec.step_time
     spec = replace(spec, prefix_cache=False, step_time=warm)
     workload = workload_of(replace(scenario, client_cap=0))
@@ -72,17 +71,9 @@ def predict_row(sweep: Sweep, row: Row, fitted: Fitted) -> Served:
 
 def _cached_tokens(sweep: Sweep, spec: ReplicaSpec) -> int:
     """Tokens of each prompt that a warm cache has: whole blocks of the text that prompts share."""
-    return sweep.shared_prefix_tokens // spec.block_tokens * spec.block_tokens if spec.prefix_cache else 0
-
-
-def _without(scenario: Scenario, cached: int) -> Scenario:
-    """The scenario with prompts as long as what the cache leaves of them."""
-    if not cached:
-        return replace(scenario, prefix="none")
-    law = parse_law(scenario.prompt or "", where="prompt") if scenario.prompt else None
-    if not isinstance(law, Constant):
-        raise ConfigError("prompt: theory takes a cached prefix off prompts of one length only")
-    return replace(scenario, prefix="none", prompt=f"constant({max(law.mean - cached, 1):g})")
+    if sweep.cached_tokens or not spec.prefix_cache:
+        return sweep.cached_tokens
+    return sweep.shared_prefix_tokens // spec.block_tokens * spec.block_tokens
 
 
 def _closed(scenario: Scenario, spec: ReplicaSpec, workload: Workload, clients: int) -> Prediction:

@@ -14,6 +14,7 @@ from .loads import scenario_of
 from .measured import Row
 from .served import Fitted, Served
 from .sweep import Sweep
+from .warm import WarmPrefix, without
 
 __all__ = ["run_row"]
 
@@ -49,7 +50,9 @@ def run_row(sweep: Sweep, row: Row, fitted: Fitted, *, most: int | None = None, 
     scenario = scenario_of(sweep, row)
     if most is not None and (scenario.requests or 0) > most:
         scenario = replace(scenario, requests=most)
-    found = [_seen(row, result, fitted) for result in _results(scenario, fitted, runs or sweep.replications)]
+    cached = sweep.cached_tokens
+    results = _results(scenario, fitted, runs or sweep.replications, cached)
+    found = [_seen(row, result, fitted) for result in results]
     waits = [each.ttft_s for each in found if each.ttft_s is not None]
     return Served(
         throughput_rps=_mean([each.throughput_rps for each in found]),
@@ -60,10 +63,14 @@ def run_row(sweep: Sweep, row: Row, fitted: Fitted, *, most: int | None = None, 
     )
 
 
-def _results(scenario: Scenario, fitted: Fitted, runs: int) -> list[RunResult]:
+def _results(scenario: Scenario, fitted: Fitted, runs: int, cached_tokens: int) -> list[RunResult]:
     study = Study(n_replications=runs)
-    point = build(scenario, study)
-    point = replace(point, replica=fitted.replica(scenario))
+    spec = fitted.replica(scenario)
+    if cached_tokens:  # of texts that were there before: the simulator's own cache would begin empty
+        scenario = without(scenario, cached_tokens)
+        warm = WarmPrefix(device=spec.step_time, cached_tokens=cached_tokens)
+        spec = replace(spec, step_time=warm, prefix_cache=False)
+    point = replace(build(scenario, study), replica=spec)
     return [replicate(point, index, study).result for index in range(runs)]
 
 

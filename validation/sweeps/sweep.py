@@ -39,6 +39,8 @@ class Sweep:
         What served, without the load of a row.
     shared_prefix_tokens : int
         Tokens that all prompts of a group of texts begin with, part of their length, >= 0.
+    cached_tokens : int
+        Tokens of each prompt that are cached before the run, >= 0: those of prompts that were sent before.
     is_finite : bool
         Whether a run has as many requests as the rate times the duration of its row; else as many as the row
         counted, or ``scenario.requests``.
@@ -76,6 +78,7 @@ class Sweep:
     group: str = ""
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shared_prefix_tokens: int = 0
+    cached_tokens: int = 0
     is_finite: bool = False
     takes_cv: bool = False
     takes_slots: bool = False
@@ -96,6 +99,8 @@ class Sweep:
                 raise ConfigError(f"{self.where}: judge: {name}: {value:g} must lie in (0, 1]")
         if self.knee_ttft_s is not None and not self.knee_ttft_s > 0:
             raise ConfigError(f"{self.where}: knee_ttft_s: {self.knee_ttft_s:g} must be > 0")
+        if self.cached_tokens < 0:
+            raise ConfigError(f"{self.where}: cached_tokens: {self.cached_tokens} must be >= 0")
         if self.replications < 1:
             raise ConfigError(f"{self.where}: replications: {self.replications} must be >= 1")
 

@@ -1,13 +1,42 @@
-"""Step times where a part of every prompt is in the cache: it is attended to and not computed."""
+"""A part of every prompt that is in the cache: it is attended to and not computed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from qtheory.basics.errors import ConfigError
+from qtheory.laws import Constant, parse_law
+from qtheory.system.scenario import Scenario
 from qtheory.system.steptime import StepLoad, StepTime
 
-__all__ = ["WarmPrefix"]
+__all__ = ["WarmPrefix", "without"]
+
+
+def without(scenario: Scenario, cached_tokens: int) -> Scenario:
+    """The scenario with prompts as long as what the cache leaves of them, and no text that they share.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    cached_tokens : int
+        Tokens of each prompt that are in the cache, >= 0.
+
+    Raises
+    ------
+    ConfigError
+        If something is cached and prompts are not of one length.
+
+    Examples
+    --------
+    >>> without(Scenario(prompt="constant(1000)"), 992).prompt
+    'constant(8)'
+    """
+    if not cached_tokens:
+        return replace(scenario, prefix="none")
+    law = parse_law(scenario.prompt or "", where="prompt") if scenario.prompt else None
+    if not isinstance(law, Constant):
+        raise ConfigError("prompt: a cached prefix is taken off prompts of one length only")
+    return replace(scenario, prefix="none", prompt=f"constant({max(law.mean - cached_tokens, 1):g})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

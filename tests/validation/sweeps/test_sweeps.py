@@ -14,6 +14,9 @@ from validation.answer.ask import run
 from validation.answer.study import Study
 from validation.cli.app import main
 from validation.sweeps import SHIPPED, SweepResults, check_sweeps, read_manifest
+from validation.sweeps.measured import read_rows
+from validation.sweeps.served import Fitted
+from validation.sweeps.simulated import run_row
 
 ENTRY = {
     "file": "planted.csv",
@@ -157,3 +160,19 @@ def test_a_model_file_is_found_beside_the_data_or_the_manifest(tmp_path: Path) -
     assert read_manifest(manifest, data=data)[0].scenario.model == str(tmp_path / "own.toml")
     (data / "own.toml").write_text("", encoding="utf-8")
     assert read_manifest(manifest, data=data)[0].scenario.model == str(data / "own.toml")
+
+
+def test_prompts_that_are_cached_beforehand_are_attended_to_and_not_computed(tmp_path: Path) -> None:
+    rows = "sweep_id,load,completed,ttft_mean_ms,tpot_mean_ms\nall,offline,16,50,10\n"
+    (tmp_path / "planted.csv").write_text(rows, encoding="utf-8")
+    served = {}
+    for cached in (0, 1984):
+        entry = ENTRY | {"prompt": "constant(2000)", "output": "constant(50)", "requests": 16}
+        (sweep,) = read_manifest(_written(tmp_path, [entry | {"cached_tokens": cached}]))
+        served[cached] = run_row(sweep, read_rows(sweep)[0], Fitted(), runs=1)
+    (short,) = read_manifest(_written(tmp_path, [entry | {"prompt": "constant(16)"}]))
+    unread = run_row(short, read_rows(short)[0], Fitted(), runs=1)
+    assert served[1984].ttft_s < 0.1 * served[0].ttft_s
+    assert served[1984].tpot_s > 1.05 * unread.tpot_s
+    with pytest.raises(ConfigError, match="cached_tokens: -1 must be >= 0"):
+        read_manifest(_written(tmp_path, [ENTRY | {"cached_tokens": -1}]))
