@@ -169,9 +169,9 @@ CLAIM = Claim(
     name="mlperf",
     question="Does one efficiency an engine, fitted on Offline, give the Server and Interactive rates?",
     source="MLPerf Inference: mlcommons/inference_results_v4.1 @ 198fc46, inference_results_v5.1 @ 965182b",
-    calibrated="one number an engine, on the Offline rows of single nodes, then one a system; accelerators a "
-    "replica and requests at once are the best by theory, weights the narrowest of the card, 2,048 tokens "
-    "a step",
+    calibrated="one number an engine, on the Offline rows of single nodes, then one a system; step times by "
+    "the datasheet and what kernels of the engine reach of it; accelerators a replica and requests at once "
+    "are the best by theory, weights the narrowest of the card, 2,048 tokens a step",
     teaches="an engine is not equally good on all cards and models, or limits bind otherwise than assumed",
     answer=_answer,
     needs=(_FILE, *dict.fromkeys(FILES.values())),
