@@ -12,6 +12,7 @@ from scipy.special import lambertw, ndtr, ndtri
 from qtheory.basics import checks
 from qtheory.basics.ranges import number_between
 
+from ._mellin import mellin_sums
 from .law import Law
 
 __all__ = ["Lognormal"]
@@ -20,6 +21,7 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 _END = 9.0  # of the grid, in standard deviations
+_NARROW, _FEW = 0.3, 8  # sigma below which the sums of powers grow long; arguments that they are not worth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,8 @@ class Lognormal(Law):
 
     along any horizontal line on which the exponentials keep a positive real part. Half way to the line on
     which the last of them stops turning, the trapezoidal rule is good to 14 digits [2]_; its step follows
-    from the distance to the ends of that strip and from the width :math:`1/\sqrt{1+|W|}` of the peak.
+    from the distance to the ends of that strip and from the width :math:`1/\sqrt{1+|W|}` of the peak. For all
+    but narrow laws and tiny values a Mellin-Barnes integral [3]_ gives the same in a tenth of the time.
 
     Parameters
     ----------
@@ -55,6 +58,7 @@ class Lognormal(Law):
        Methodology and Computing in Applied Probability 18, 441-458.
     .. [2] Trefethen, Weideman (2014), "The exponentially convergent trapezoidal rule", SIAM Review 56,
        385-458.
+    .. [3] Miles (2020), "The Laplace transform of the lognormal distribution", arXiv:1803.05878.
 
     Examples
     --------
@@ -126,8 +130,22 @@ class Lognormal(Law):
 
     def _lst(self, s: Complexes) -> Complexes:
         self._right_half_plane(s)
-        sigma = self._sigma
         flat = np.atleast_1d(s).ravel()
+        values = np.ones(flat.size, dtype=np.complex128)  # the value at s = 0
+        left = np.flatnonzero(flat)
+        if self._sigma > _NARROW and flat.size > _FEW:
+            log_s = np.asarray(np.log(flat[left]) + self._mu, dtype=np.complex128)
+            for line in mellin_sums(self._sigma):
+                near = log_s.real <= line.top
+                if near.any():
+                    values[left[near]] = line.at(log_s[near])
+                    left, log_s = left[~near], log_s[~near]
+        if left.size:
+            values[left] = self._by_saddle_points(flat[left])
+        return values.reshape(np.shape(s))
+
+    def _by_saddle_points(self, flat: Complexes) -> Complexes:
+        sigma = self._sigma
         scaled = flat * (math.exp(self._mu) * sigma**2)
         w = np.asarray(lambertw(scaled))  # type: ignore[call-overload]  # (m,)
         turn = np.clip(0.5 * np.angle(w), -sigma, sigma) / sigma  # (m,) further down than the saddle
@@ -143,5 +161,4 @@ class Lognormal(Law):
             peak = np.exp(-w[part, None] / sigma**2 * rise - down * grid - down**2 / 2)
             total[part] = (peak * fallen).sum(axis=1)
         total *= h / math.sqrt(2.0 * math.pi)
-        values: Complexes = np.exp(-(w + 2.0) * w / (2.0 * sigma**2)) * total
-        return values.reshape(np.shape(s))
+        return np.asarray(np.exp(-(w + 2.0) * w / (2.0 * sigma**2)) * total)

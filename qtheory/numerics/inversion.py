@@ -12,7 +12,7 @@ from scipy.special import binom
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ConvergenceError
 
-__all__ = ["Transform", "invert_laplace", "invert_laplace_2d", "invert_pgf", "invert_smooth", "pmf_of_pgf"]
+__all__ = ["Transform", "invert_laplace", "invert_laplace_2d", "invert_pgf", "pmf_of_pgf"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -124,38 +124,6 @@ def invert_laplace(
             f"{np.max(last_gap):.1g} with {n_terms} terms; raise max_terms or ask away from a jump"
         )
     return value.reshape(shape)
-
-
-def invert_smooth(transform: Transform, t: float) -> float:
-    r"""One value of a smooth function from few values of its transform: error about 1e-6 of its size.
-
-    The Euler sum of `invert_laplace` with the least damping and 24 terms.
-
-    Parameters
-    ----------
-    transform : callable (complex array) -> complex array
-        As for `invert_laplace`.
-    t : float
-        Where the function is wanted, > 0.
-
-    Raises
-    ------
-    ConfigError
-        If ``t`` is not above zero.
-
-    Examples
-    --------
-    >>> round(invert_smooth(lambda s: 1 / (s + 1), 2.0), 6)  # exp(-2)
-    0.135335
-    """
-    checks.positive(t=t)
-    n_terms, averaged, damping = 13, 11, 15.0
-    below = np.cumsum(binom(averaged, np.arange(averaged + 1))) / 2.0**averaged
-    weights = np.concatenate([np.ones(n_terms), [1.0], 1.0 - below[:-1]])
-    weights[0] = 0.5
-    weights[1::2] *= -1.0
-    node = np.asarray((damping / 2 + 1j * np.pi * np.arange(weights.size)) / t, dtype=np.complex128)
-    return float(transform(node).real @ weights) * float(np.exp(damping / 2)) / t
 
 
 def invert_laplace_2d(

@@ -7,35 +7,91 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from qtheory.basics.errors import ConfigError, ConvergenceError
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["KnownPoints"]
+from qtheory.basics.errors import ConfigError, ConvergenceError
+from qtheory.numerics.roots import bracketed_root
+from qtheory.numerics.window import Window
+
+__all__ = ["KnownPoints", "Near"]
+
+Floats = NDArray[np.float64]
 
 _STEPS = 100
 _RTOL = 1e-7  # of a percentile
 _POINTS = 4  # of the inverse interpolation
 _EDGE = 1e-3  # nearest that a guess comes to the ends of its bracket, of its width
+_ROOT_RTOL, _LEAST = 1e-9, 1e-30
+_HINTS = 8  # guesses that may come from windows before the bracket alone decides
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Near:
+    """A tail as computed at one time, and the times around it where that says as much.
+
+    Those are the ratios to ``t`` in ``span``, as far as fewer terms change the window by ``tol`` at most.
+    Without a window the tail is known at ``t`` alone.
+    """
+
+    t: float
+    tail: Callable[[Floats], Floats]
+    window: Window | None = None
+    span: tuple[float, float] = (1.0, 1.0)
+    tol: float = 0.0
+
+    @property
+    def sure_times(self) -> list[float]:
+        """The time, and the ends of what is sure around it."""
+        return [self.t, *(x for x in (self.span[0] * self.t, self.span[1] * self.t) if self.is_sure_at(x))]
+
+    def crossing(self, goal: float) -> float | None:
+        """Where the window comes down to the goal, if it does."""
+        if self.window is None:
+            return None
+
+        def gap(t: Floats, _which: NDArray[np.intp]) -> Floats:
+            return np.log(np.maximum(self.tail(t), _LEAST) / goal)
+
+        ends = np.array([Window.LOW, Window.HIGH]) * self.t
+        high, low = gap(ends, np.arange(2))
+        if not high >= 0 >= low:
+            return None
+        values = np.array([high]), np.array([low])
+        return float(bracketed_root(gap, ends[0], ends[1], rtol=_ROOT_RTOL, values=values))
+
+    def is_sure_at(self, time: float) -> bool:
+        """Whether the window is as good there as at ``t``."""
+        if self.window is None or not self.span[0] <= time / self.t <= self.span[1]:
+            return False
+        return self.window.gap(time) <= self.tol
 
 
 @dataclass(slots=True)
 class KnownPoints:
-    """Points of a falling tail, in increasing order of time."""
+    """Points of a falling tail, in increasing order of time, and windows."""
 
     times: list[float] = field(default_factory=list)
     tails: list[float] = field(default_factory=list)
+    nears: list[Near] = field(default_factory=list)
 
     def quantile(
-        self, tail: Callable[[float], float], q: float, *, low: float, scale: float, slack: float
+        self, tail: Callable[[float], Near], q: float, *, low: float, scale: float, slack: float
     ) -> float:
         """Smallest t >= ``low`` with 1 - tail(t) >= q within ``slack``, where the tail is 1 up to ``low``.
 
-        Inverse interpolation in ln t and the logit of the tail, inside a bracket that shrinks at every step.
+        First at ``scale``, then where a window comes down to the goal; without one by inverse interpolation
+        in ln t and the logit of the tail, inside a bracket that shrinks at every step.
         """
         if not 0 < q < 1:
             raise ConfigError(f"q: {q:g} must lie strictly between 0 and 1")
         goal = 1.0 - q
+        hints = [(near, near.crossing(goal)) for near in self.nears]
         widths: list[float] = []
         for _ in range(_STEPS):
+            for near, hint in hints:
+                if hint is not None and near.is_sure_at(hint):
+                    return hint
             i = bisect.bisect_left([-x for x in self.tails], -goal)  # the first at most the goal
             start = self.times[i - 1] if i > 0 else low
             end = self.times[i] if i < len(self.times) else math.inf
@@ -46,10 +102,22 @@ class KnownPoints:
             if math.isfinite(end) and end - start <= _RTOL * end:
                 return end
             slow = len(widths) > 2 and end - start > 0.5 * widths[-3]
+            inside = [t for _, t in hints if t is not None and start < t < end]
+            if inside and len(widths) < _HINTS:
+                guess = inside[-1]
+            else:
+                guess = self._guess(i, goal, (start, end), scale, slow=slow)
             widths.append(end - start)
-            guess = self._guess(i, goal, (start, end), scale, slow=slow)
-            self._keep(guess, tail(guess))
+            hints.append(self._asked(tail(guess), goal))
         raise ConvergenceError(f"q: {q:g} of the response was not found in {_STEPS} steps")
+
+    def _asked(self, near: Near, goal: float) -> tuple[Near, float | None]:
+        """Keep what is sure, and say where the window comes down to the goal."""
+        times = sorted(near.sure_times)
+        for time, value in zip(times, near.tail(np.array(times)).tolist(), strict=True):
+            self._keep(time, value)
+        self.nears.append(near)
+        return near, near.crossing(goal)
 
     def _keep(self, time: float, value: float) -> None:
         """Insert a point; its tail never rises above that of an earlier time (by rounding)."""
@@ -62,7 +130,7 @@ class KnownPoints:
     def _guess(self, i: int, goal: float, bracket: tuple[float, float], scale: float, *, slow: bool) -> float:
         start, end = bracket
         if not self.times:
-            return max(scale, 2.0 * start)
+            return max(scale, 1.01 * start)
         if math.isinf(end):
             return self._beyond(goal)
         middle = math.sqrt(start * end) if start > 0 else 0.25 * end
@@ -79,9 +147,9 @@ class KnownPoints:
         return last + min(max(step, 0.02 * last), 3.0 * last)
 
     def _interpolated(self, i: int, goal: float, otherwise: float) -> float:
-        """ln t as a polynomial in the logit of the tail, through the nearest points."""
+        """ln t as a polynomial in the logit of the tail, through the nearest points; outside them a line."""
         nearest = sorted(range(len(self.times)), key=lambda k: abs(k - i + 0.5))
-        nearest = [k for k in nearest if 1e-13 < self.tails[k] < 1 - 1e-13][:_POINTS]
+        nearest = [k for k in nearest if 1e-13 < self.tails[k] < 1 - 1e-13][: _POINTS if i else 2]
         x = [_logit(self.tails[k]) for k in nearest]
         if len(x) < 2 or len(set(x)) < len(x):
             return otherwise

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -20,12 +20,12 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 
 from qtheory.laws.law import Law
-from qtheory.numerics.inversion import invert_laplace
 from qtheory.numerics.twosided import two_sided_rule
+from qtheory.numerics.window import Window, window_around
 from qtheory.queues.single._common import all_atoms_of
 
 from ._classes import Classes
-from ._search import KnownPoints
+from ._search import KnownPoints, Near
 
 __all__ = ["SharedSizes", "SharedTime", "SharedTransform"]
 
@@ -34,10 +34,36 @@ Complexes = NDArray[np.complex128]
 
 _LEVELS = (0.02, 0.2, 0.6, 0.9, 0.99, 0.999, 1 - 1e-4, 1 - 1e-6, 1 - 1e-9)
 _NODES = 12
-_WIDEST = 4.0  # ratio of the ends of a panel of sizes
+_WIDEST, _LEAST_RATIO = 2.7, 0.36  # ratios of the ends of a panel of sizes, and of those of a group
 _WAVES, _DENSE, _FEW = 2.6, 28, 16  # sizes up to so many t, panels up to t, nodes of each
 _RING, _RADIUS = 12, 0.15
 _SLACK = 1e-8  # of a tail where a percentile counts as found
+_SPAN = Window.LOW, 1.1  # ratios to a time where its inversion serves: beyond, errors of the transform grow
+_START = 1.3  # of a size, divided by the share of the server that is free: first guess of its percentile
+
+
+@lru_cache(maxsize=1)
+def _nodes_and_fit() -> tuple[Floats, Floats]:
+    """On [-1, 1]: Gauss nodes, and the matrix from values there, in rows, to Legendre coefficients."""
+    node = legendre.leggauss(_NODES)[0]
+    return node, np.asarray(np.linalg.inv(legendre.legvander(node, _NODES - 1)).T, dtype=float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Group:
+    """Sizes that share the values of a transform in the size."""
+
+    u: Complexes  # (k,) where they are taken
+    free: Complexes  # (k,) u - phi(u)
+    weight: Complexes  # (k, x) of the inversion
+
+
+def _close_together(x: Floats) -> list[Floats]:
+    """Increasing sizes in parts that an inversion can share."""
+    ends = [x.size]
+    while ends[-1]:
+        ends.append(int(np.searchsorted(x, _LEAST_RATIO * x[ends[-1] - 1])))
+    return [x[low:high] for high, low in pairwise(ends)][::-1]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,35 +90,40 @@ class SharedTransform:
         slope = (ring / turn).mean(axis=1) / radius  # Cauchy's formula for the derivative
         return sigma, np.asarray(s**2 / (self.idle * sigma**2 * (1.0 - slope)))
 
-    def nodes(self, x: Floats) -> tuple[Complexes, Complexes]:
-        """Where the transform in the size is needed for these sizes, (x, k), and phi there."""
-        u = np.asarray(two_sided_rule()[0] / x[:, None], dtype=np.complex128)
-        return u, self._phi(u)
+    def groups(self, panels: list[Floats]) -> list[Group]:
+        """What inversions at these sizes, in increasing order, need of the law; no group is of two panels."""
+        parts = [part for x in panels for part in _close_together(x)]
+        rules = [two_sided_rule(part / part[-1]) for part in parts]
+        u = np.array([node / part[-1] for part, (node, _) in zip(parts, rules, strict=True)])
+        half = u.shape[1] // 2
+        phi = self._phi(u[:, half:])
+        phi = np.concatenate([phi[:, :0:-1].conj(), phi], axis=1)
+        return [
+            Group(u=node, free=node - at, weight=weight / part[-1])
+            for node, at, part, (_, weight) in zip(u, phi, parts, rules, strict=True)
+        ]
 
-    def rest(
-        self, s: Complexes, pole: tuple[Complexes, Complexes], x: Floats, at: tuple[Complexes, Complexes]
-    ) -> Complexes:
+    def rest(self, s: Complexes, pole: tuple[Complexes, Complexes], groups: list[Group]) -> Complexes:
         """What remains of 1 / E[exp(-s T(x))] without its growing part, (s, x)."""
-        (u, phi), weight = at, two_sided_rule()[1]
-        free = u - phi
-        found = np.empty((s.size, x.size), dtype=np.complex128)
-        for i, (one, sigma, size) in enumerate(zip(s, *pole, strict=True)):
-            whole = 1.0 / u + one * free / (self.idle * u**2 * (free - one))
-            found[i] = ((whole - size / (u - sigma)) @ weight) / x
-        return found
+        sigma, size, one = pole[0][:, None], pole[1][:, None], s[:, None]
+        found = []
+        for at in groups:
+            whole = one * (at.free / (self.idle * at.u**2)) / (at.free - one) + 1.0 / at.u
+            found.append((whole - size / (at.u - sigma)) @ at.weight)
+        return np.concatenate(found, axis=1)
 
     def at_sizes(self, s: Complexes, x: Floats) -> Complexes:
-        """E[exp(-s (T(x) - x))] for each s and size, (s, x)."""
+        """E[exp(-s T(x))] for each s and size, in increasing order, (s, x)."""
         pole = self.pole(s)
-        return self.joined(s, pole, x, self.rest(s, pole, x, self.nodes(x)))
+        return self.joined(pole, x, self.rest(s, pole, self.groups([x])))
 
     @staticmethod
-    def joined(s: Complexes, pole: tuple[Complexes, Complexes], x: Floats, rest: Complexes) -> Complexes:
-        """The transform of the delay from the two parts of its reciprocal."""
+    def joined(pole: tuple[Complexes, Complexes], x: Floats, rest: Complexes) -> Complexes:
+        """The transform from the two parts of its reciprocal."""
         sigma, size = pole
         with np.errstate(under="ignore"):
             small = np.exp(-sigma[:, None] * x)
-            return np.asarray(np.exp((s - sigma)[:, None] * x) / (size[:, None] + rest * small))
+            return np.asarray(small / (size[:, None] + rest * small))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,16 +154,10 @@ class SharedSizes:
         return np.array(edges)
 
     @cached_property
-    def _panels(self) -> dict[int, tuple[Floats, tuple[Complexes, Complexes]]]:
-        return {}
-
-    def _panel(self, i: int) -> tuple[Floats, tuple[Complexes, Complexes]]:
-        """Sizes of a panel, and what the inversions at them need of the law."""
-        if i not in self._panels:
-            low, high = self._edges[i], self._edges[i + 1]
-            x = low + (high - low) * (1.0 + legendre.leggauss(_NODES)[0]) / 2
-            self._panels[i] = x, self.given.nodes(x)
-        return self._panels[i]
+    def _groups(self) -> list[Group]:
+        """What the inversions at the nodes of the panels need of the law."""
+        share = (1.0 + _nodes_and_fit()[0]) / 2
+        return self.given.groups([low + (high - low) * share for low, high in pairwise(self._edges)])
 
     def _dense(self, t: float) -> tuple[Floats, Floats, float]:
         """Sizes up to some t with their probabilities, and the probability of those beyond."""
@@ -154,27 +179,28 @@ class SharedSizes:
 
         def lst(s: Complexes) -> Complexes:
             flat = np.asarray(s, dtype=np.complex128).ravel()
-            given = self.given.at_sizes(flat, x) if atoms is not None else self._interpolated(flat, x)
-            start = np.exp(-flat[:, None] * x)
-            late = (1.0 - given * start - alone * (1.0 - start)) @ mass + beyond
+            whole = self.given.at_sizes(flat, x) if atoms is not None else self._interpolated(flat, x)
+            late = (1.0 - whole) @ mass + beyond
+            if atoms is not None:
+                late -= (1.0 - np.exp(-flat[:, None] * x)) @ (mass * alone)
             return np.asarray((late / flat).reshape(np.shape(s)))
 
         return lst, lambda at: float((mass * alone) @ (x > at))
 
     def _interpolated(self, s: Complexes, x: Floats) -> Complexes:
         pole = self.given.pole(s)
-        rest = np.empty((s.size, x.size), dtype=np.complex128)
         which = np.clip(np.searchsorted(self._edges, x, side="right") - 1, 0, len(self._edges) - 2)
-        node = legendre.leggauss(_NODES)[0]
-        fit = np.linalg.inv(legendre.legvander(node, _NODES - 1)).T
+        needed = _NODES * (int(which[-1]) + 1)
+        upto = np.cumsum([at.weight.shape[1] for at in self._groups])
+        coarse = self.given.rest(s, pole, self._groups[: int(np.searchsorted(upto, needed)) + 1])
+        series = coarse.reshape(s.size, -1, _NODES) @ _nodes_and_fit()[1]  # (s, panel, degree)
+        rest = np.empty((s.size, x.size), dtype=np.complex128)
         for i in np.unique(which).tolist():
             inside = which == i
             low, high = self._edges[i], self._edges[i + 1]
-            coarse, at = self._panel(i)
-            series = self.given.rest(s, pole, coarse, at) @ fit
             place = 2.0 * (x[inside] - low) / (high - low) - 1.0
-            rest[:, inside] = series @ legendre.legvander(place, _NODES - 1).T
-        return SharedTransform.joined(s, pole, x, rest)
+            rest[:, inside] = series[:, i] @ legendre.legvander(place, _NODES - 1).T
+        return SharedTransform.joined(pole, x, rest)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -197,22 +223,36 @@ class SharedTime:
     def sf(self, t: ArrayLike) -> Floats:
         """P(T > t), broadcasting over t in seconds."""
         times = np.asarray(t, dtype=float)
-        return np.array([self._tail(x) for x in times.ravel().tolist()]).reshape(times.shape)
+        found = [float(self._near(x).tail(np.array(x))) for x in times.ravel().tolist()]
+        return np.array(found).reshape(times.shape)
 
     def ppf(self, q: ArrayLike) -> Floats:
         """Smallest t >= 0 with P(T <= t) >= q, broadcasting over q in (0, 1)."""
-        levels, low = np.asarray(q, dtype=float), max(self.sizes.law.support[0], 0.0)
+        levels, law = np.asarray(q, dtype=float), self.sizes.law
         found = [
-            self._known.quantile(self._tail, x, low=low, scale=self.mean_s, slack=_SLACK)
+            self._known.quantile(
+                self._near,
+                x,
+                low=max(law.support[0], 0.0),
+                scale=_START * float(law.ppf(x)) / self.sizes.given.idle,
+                slack=_SLACK,
+            )
             for x in levels.ravel().tolist()
         ]
         return np.array(found).reshape(levels.shape)
 
-    def _tail(self, t: float) -> float:
+    def _near(self, t: float) -> Near:
+        """The tail at t, and around it if no atom makes it turn."""
         law = self.sizes.law
         if t <= 0 or t < law.support[0] or float(law.cdf(t)) <= 0:
-            return 1.0
+            return Near(t=t, tail=np.ones_like)
         lst, known = self.sizes.tail_lst(t)
         is_atomic = all_atoms_of(law) is not None
-        rest = invert_laplace(lst, t, tol=_SLACK, worst=1e-2, max_terms=192 if is_atomic else 48)
-        return float(np.clip(float(rest) + known(t), 0.0, 1.0))
+        window = window_around(lst, t, tol=_SLACK, worst=1e-2, max_terms=192 if is_atomic else 48)
+
+        def tail(at: Floats) -> Floats:
+            return np.clip(window.at(at) + known(t), 0.0, 1.0)
+
+        if is_atomic:
+            return Near(t=t, tail=tail)
+        return Near(t=t, tail=tail, window=window, span=_SPAN, tol=10 * _SLACK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from qtheory.basics.errors import ConfigError
 from qtheory.laws.law import Law
-from qtheory.numerics.inversion import invert_laplace, invert_smooth
 from qtheory.numerics.timelaw import ShiftedLaw, TransformLaw
+from qtheory.numerics.window import Window, window_around, window_of_few
 from qtheory.queues.single._common import all_atoms_of
 
 from ._ladders import Ladder, Rule, dense_ladder, ladder_of
-from ._search import KnownPoints
+from ._search import KnownPoints, Near
 
 __all__ = ["RankedTime", "RankedWait", "Rule", "all_sizes", "law_given_size"]
 
@@ -26,6 +27,7 @@ Complexes = NDArray[np.complex128]
 
 _TOL, _SLACK = 3e-6, 1e-7
 _MANY_LARGER = 2e-3
+_SPAN_AMONG, _SPAN_BEYOND = (0.95, 1.05), (0.998, 1.002)  # ratios to a time where its inversion serves
 _TOP = 1 - 1e-10  # level of the largest size that counts in a wait
 
 
@@ -84,28 +86,29 @@ class RankedTime:
     def sf(self, t: ArrayLike) -> Floats:
         """P(T > t), broadcasting over t in seconds."""
         times = np.asarray(t, dtype=float)
-        return np.array([self._tail(x) for x in times.ravel().tolist()]).reshape(times.shape)
+        found = [float(self._near(x).tail(np.array(x))) for x in times.ravel().tolist()]
+        return np.array(found).reshape(times.shape)
 
     def ppf(self, q: ArrayLike) -> Floats:
         """Smallest t >= 0 with P(T <= t) >= q, broadcasting over q in (0, 1)."""
         levels, low = np.asarray(q, dtype=float), max(self.law.support[0], 0.0)
+        idle = 1 - self.rate_rps * self.law.mean
         found = [
-            self._known.quantile(self._tail, x, low=low, scale=self.mean_s, slack=_SLACK)
+            self._known.quantile(self._near, x, low=low, scale=float(self.law.ppf(x)) / idle, slack=_SLACK)
             for x in levels.ravel().tolist()
         ]
         return np.array(found).reshape(levels.shape)
 
-    def _tail(self, t: float) -> float:
+    def _near(self, t: float) -> Near:
+        """The tail at t, and around it if no atom makes it turn."""
         if t <= 0 or t < self.law.support[0] or float(self.law.cdf(t)) <= 0:
-            return 1.0
+            return Near(t=t, tail=np.ones_like)
         is_atomic = all_atoms_of(self.law) is not None
         if not is_atomic and float(self.law.sf(t)) > _MANY_LARGER:
-            value = self._tail_among_sizes(t)
-        else:
-            value = self._tail_beyond_sizes(t, worst=1e-2 if is_atomic else 1e-3)
-        return float(np.clip(value, 0.0, 1.0))
+            return self._among_sizes(t)
+        return self._beyond_sizes(t, is_atomic=is_atomic)
 
-    def _tail_among_sizes(self, t: float) -> float:
+    def _among_sizes(self, t: float) -> Near:
         """Where many are larger than t: the mixture is smooth, its transform is resolved in the size."""
         ladder = dense_ladder(self.rate_rps, self.law, self.rule, t)
         sizes, weight = ladder.sizes[:, None], ladder.weight
@@ -114,22 +117,35 @@ class RankedTime:
             given = ladder.transforms(s)[0] * np.exp(-s * sizes)
             return np.asarray((1 - (weight[:, None] * given).sum(axis=0)) / s)
 
-        return invert_smooth(late, t)
+        window = window_of_few(late, t)
 
-    def _tail_beyond_sizes(self, t: float, *, worst: float) -> float:
+        def tail(at: Floats) -> Floats:
+            return np.clip(window.at(at), 0.0, 1.0)
+
+        return Near(t=t, tail=tail, window=window, span=_SPAN_AMONG, tol=_TOL)
+
+    def _beyond_sizes(self, t: float, *, is_atomic: bool) -> Near:
         """Larger sizes are late for sure; the smaller ones are inverted one by one, without their jumps."""
         ladder = ladder_of(self.rate_rps, self.law, self.rule, t)
         sizes, weight = ladder.sizes[:, None], ladder.weight
+        larger, alone = float(self.law.sf(t)), np.zeros(0)
 
         def late(s: Complexes) -> Complexes:
-            flat = np.asarray(s, dtype=np.complex128).ravel()
-            given, alone = ladder.transforms(flat)
-            start = np.exp(-flat * sizes)
+            nonlocal alone
+            given, alone = ladder.transforms(s)
+            start = np.exp(-s * sizes)
             value = (1 - given * start) - alone[:, None] * (1 - start)
-            return np.asarray(((weight[:, None] * value).sum(axis=0) / flat).reshape(np.shape(s)))
+            return np.asarray((weight[:, None] * value).sum(axis=0) / s)
 
-        rest = float(invert_laplace(late, t, tol=_TOL, worst=worst, max_terms=192))
-        return float(self.law.sf(t)) + rest
+        def tail(at: Floats) -> Floats:
+            between = 0.0 if is_atomic else self.law.sf(at) - larger  # with no delay, late if larger
+            return np.asarray(np.clip(larger + alone[-1] * between + window.at(at), 0.0, 1.0))
+
+        worst = 1e-2 if is_atomic else 1e-3
+        window = window_around(late, t, tol=_TOL, worst=worst, max_terms=192)
+        if is_atomic:
+            return Near(t=t, tail=tail)
+        return Near(t=t, tail=tail, window=window, span=_SPAN_BEYOND, tol=_TOL)
 
 
 def all_sizes(rate_rps: float, law: Law) -> Callable[[], Ladder]:
@@ -171,7 +187,8 @@ class RankedWait:
     def sf(self, t: ArrayLike) -> Floats:
         """P(T > t), broadcasting over t in seconds."""
         times = np.asarray(t, dtype=float)
-        return np.array([self._tail(x) for x in times.ravel().tolist()]).reshape(times.shape)
+        found = [float(self._near(x).tail(np.array(x))) for x in times.ravel().tolist()]
+        return np.array(found).reshape(times.shape)
 
     def ppf(self, q: ArrayLike) -> Floats:
         """Smallest t >= 0 with P(T <= t) >= q, broadcasting over q in (0, 1)."""
@@ -179,24 +196,36 @@ class RankedWait:
         found = [
             0.0
             if x <= at_once + _SLACK
-            else self._known.quantile(self._tail, x, low=0.0, scale=self.mean_s / self.load, slack=_SLACK)
+            else self._known.quantile(
+                self._near,
+                x,
+                low=0.0,
+                scale=self.mean_s / self.load * max(math.log(self.load / (1 - x)), 0.1),
+                slack=_SLACK,
+            )
             for x in levels.ravel().tolist()
         ]
         return np.array(found).reshape(levels.shape)
 
-    def _tail(self, t: float) -> float:
+    def _near(self, t: float) -> Near:
+        """The tail at t, and around it if no atom makes it turn."""
         if t <= 0:
-            return 1.0 if t < 0 or self.service is not None else self.load
-        ladder, idle = self.sizes(), 1 - self.load
+            at_once = self.load if self.service is None else 1.0
+            return Near(t=t, tail=lambda at: np.where(at < 0, 1.0, at_once))
+        ladder, idle, service = self.sizes(), 1 - self.load, self.service
 
         def late(s: Complexes) -> Complexes:
-            flat = np.asarray(s, dtype=np.complex128).ravel()
-            given = ladder.transforms(flat)[0]
+            given = ladder.transforms(s)[0]
             if self.own is None:
-                return np.asarray(((1 - ladder.weight @ given) / flat).reshape(np.shape(s)))
-            found = self.load - ladder.weight @ ((given - idle) * self.own(flat))
-            return np.asarray((found / flat).reshape(np.shape(s)))
+                return np.asarray((1 - ladder.weight @ given) / s)
+            return np.asarray((self.load - ladder.weight @ ((given - idle) * self.own(s))) / s)
 
-        rest = invert_laplace(late, t, tol=_SLACK, worst=1e-2 if self.is_atomic else 1e-3, max_terms=192)
-        alone = 0.0 if self.service is None else idle * float(self.service.sf(t))
-        return float(np.clip(float(rest) + alone, 0.0, 1.0))
+        def tail(at: Floats) -> Floats:
+            alone = 0.0 if service is None else idle * service.sf(at)
+            return np.clip(window.at(at) + alone, 0.0, 1.0)
+
+        worst = 1e-2 if self.is_atomic else 1e-3
+        window = window_around(late, t, tol=_SLACK, worst=worst, max_terms=192)
+        if self.is_atomic:
+            return Near(t=t, tail=tail)
+        return Near(t=t, tail=tail, window=window, span=(Window.LOW, Window.HIGH), tol=10 * _SLACK)

@@ -134,8 +134,8 @@ class ProcessorSharing:
         def tail_lst(s: Complexes) -> Complexes:
             flat = np.asarray(s, dtype=np.complex128).ravel()
             start = np.exp(-flat * size_s)
-            delay = given.at_sizes(flat, np.array([size_s]))[:, 0]
-            return np.asarray(((1 - delay * start - alone * (1 - start)) / flat).reshape(np.shape(s)))
+            whole = given.at_sizes(flat, np.array([size_s]))[:, 0]
+            return np.asarray(((1 - whole - alone * (1 - start)) / flat).reshape(np.shape(s)))
 
         return TransformLaw(
             tail_lst=tail_lst,

@@ -45,6 +45,20 @@ def test_the_lognormal_transform_has_twelve_digits(mean, cv, s, value):
     law = Lognormal(mean=mean, cv=cv)
     assert abs(law.lst(s) - value) <= 1e-12 * abs(value)
     assert law.lst(np.conj(complex(s))) == pytest.approx(np.conj(value), rel=1e-12)
+    many = law.lst(np.full(20, complex(s)))  # by sums of powers
+    assert np.abs(many - value).max() <= 1e-12 * abs(value)
+
+
+@pytest.mark.parametrize("cv", [0.32, 0.5, 1.5, 4.0, 1e3, 1e6])
+@pytest.mark.parametrize("angle", [0.0, 1.2, -math.pi / 2])
+def test_both_ways_to_the_lognormal_transform_agree(cv, angle):
+    law = Lognormal(mean=1.0, cv=cv)
+    turn = complex(max(math.cos(angle), 0.0) if abs(angle) < 1.5 else 0.0, math.sin(angle))
+    s = np.concatenate([[0j], np.geomspace(1e-9, 1e12, 60) * turn])
+    one_by_one = np.array([law.lst(complex(x)) for x in s])
+    big = np.abs(one_by_one) > 1e-60
+    assert np.abs(law.lst(s) - one_by_one)[big] == pytest.approx(0.0, abs=1e-12)
+    assert np.abs(law.lst(s) / np.where(big, one_by_one, 1.0) - 1.0)[big] == pytest.approx(0.0, abs=3e-11)
 
 
 @pytest.mark.parametrize(("shape", "s", "value"), WEIBULL)
