@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, variance
 
 from qtheory.basics import checks
-from qtheory.basics.errors import ConfigError, ServingError
+from qtheory.basics.errors import ServingError
 from qtheory.planning import find_knee
 from qtheory.system.scenario import Scenario
 
@@ -58,10 +58,8 @@ class Goal:
     max_requests: int = 5_000_000
 
     def __post_init__(self) -> None:
-        checks.fraction(goodput_frac=self.goodput_frac, precision=self.precision, level=self.level)
-        for name in ("goodput_frac", "level"):
-            if getattr(self, name) == 1:
-                raise ConfigError(f"{name}: 1 must lie between 0 and 1, such as 0.9")
+        checks.inner_fraction(goodput_frac=self.goodput_frac, level=self.level)
+        checks.fraction(precision=self.precision)
         checks.integer(max_requests=self.max_requests)
 
 

@@ -14,6 +14,7 @@ from .errors import ConfigError
 __all__ = [
     "at_least",
     "fraction",
+    "inner_fraction",
     "integer",
     "nearest",
     "non_negative",
@@ -172,6 +173,28 @@ def fraction(**values: SupportsFloat) -> None:
     for name, value in values.items():
         if not 0 < _number(name, value, "give a share above 0 and at most 1") <= 1:
             raise ConfigError(f"{name}: {_said(value)} must be above 0 and at most 1")
+
+
+def inner_fraction(**values: SupportsFloat) -> None:
+    """Let shares between 0 and 1 pass, both left out.
+
+    Parameters
+    ----------
+    **values : float
+        Each under the name that the message is to have.
+
+    Raises
+    ------
+    ConfigError
+        If one is not a number in (0, 1).
+
+    Examples
+    --------
+    >>> inner_fraction(level=0.95)
+    """
+    for name, value in values.items():
+        if not 0 < _number(name, value, "give a share between 0 and 1") < 1:
+            raise ConfigError(f"{name}: {_said(value)} must lie between 0 and 1, both left out")
 
 
 def integer(**values: SupportsFloat) -> None:

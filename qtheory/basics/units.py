@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["format_value", "label"]
+__all__ = ["format_value", "label", "percent"]
 
 _SUFFIXES = {
     "_s": "s",
@@ -74,3 +74,19 @@ def format_value(name: str, value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
     return f"{value:.4g}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent with all its digits, so that one just below 1 is not told as 100 %.
+
+    Parameters
+    ----------
+    share : float
+        Such as the level of an interval, in [0, 1].
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.999999999)
+    ('95 %', '99.9999999 %')
+    """
+    return f"{100 * share:.15g} %"

@@ -59,9 +59,8 @@ class Need:
 
     def __post_init__(self) -> None:
         checks.positive(rate_rps=self.rate_rps)
-        checks.fraction(goodput_frac=self.goodput_frac, miss_prob=self.miss_prob)
-        if self.goodput_frac == 1:
-            raise ConfigError("goodput_frac: 1 must lie between 0 and 1, such as 0.9")
+        checks.inner_fraction(goodput_frac=self.goodput_frac)
+        checks.fraction(miss_prob=self.miss_prob)
         checks.non_negative(headroom_frac=self.headroom_frac)
         checks.at_least(0, spare=self.spare)
 

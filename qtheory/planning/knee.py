@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from qtheory.basics import checks
-from qtheory.basics.errors import ConfigError
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.slo import Slo
 from qtheory.system.workload import Workload
@@ -73,11 +72,7 @@ def knee(
     >>> found.fails, found.strict_rps < found.knee_rps < found.half_rps <= found.limit_rps
     ('TTFT', True)
     """
-    shares = {"goodput_frac": goodput_frac, "level": level}
-    checks.fraction(**shares)
-    for what, share in shares.items():
-        if share == 1:
-            raise ConfigError(f"{what}: 1 must lie between 0 and 1, such as 0.9")
+    checks.inner_fraction(goodput_frac=goodput_frac, level=level)
     if slo is not None:
         workload = replace(workload, slo=slo)
     name = replica.scheduler.name if scheduler is None else scheduler

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from qtheory.basics.errors import ConfigError, ServingError
+from qtheory.basics.units import percent
 from qtheory.system.slo import Slo
 from qtheory.system.workload import GammaArrivals, PoissonArrivals
 
@@ -63,7 +64,7 @@ def with_interval(found: Knee, theory: Theory, *, level: float = 0.95) -> Knee:
     stretch = _stretch(theory, doubt, found.goodput_frac) if doubt.steps_frac else 0.0
     low, high = doubt.interval(found.knee_rps, level, stretch=stretch)
     said = (
-        f"{INTERVAL} at {100 * level:g} %: this tier was {100 * doubt.bias_frac:+.1f} % off, "
+        f"{INTERVAL} at {percent(level)}: this tier was {100 * doubt.bias_frac:+.1f} % off, "
         f"sd {100 * doubt.model_frac:.1f} %, on {doubt.measured}"
     )
     if abs(doubt.bias_frac) > _FAR_FRAC:

@@ -264,10 +264,8 @@ def find_knee(
     >>> print(f"{find_knee(lambda rate: min(1.0, 2 - rate / 8)):.3f}")
     8.800
     """
-    checks.fraction(goodput_frac=goodput_frac)
+    checks.inner_fraction(goodput_frac=goodput_frac)
     checks.positive(start_rps=start_rps, limit_rps=min(limit_rps, 1e300))
-    if goodput_frac == 1:
-        raise ConfigError("goodput_frac: 1 must lie between 0 and 1, such as 0.9")
     search = Search(goodput, limit_rps=limit_rps)
     rate = start_rps if start_rps < limit_rps else limit_rps / 2
     tried = [rate]

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from qtheory.basics.units import percent
+
 __all__ = ["notes", "warnings_of"]
 
 Row = Mapping[str, Any]
@@ -29,7 +31,7 @@ def notes(rows: Sequence[Row]) -> list[str]:
     levels = [row["level"] for row in rows if row.get("unreliable")]
     if levels:
         said.append(
-            f"~ limits that hold the truth less often than {100 * levels[0]:g} %: "
+            f"~ limits that hold the truth less often than {percent(levels[0])}: "
             "too few independent requests at this load; longer runs are needed"
         )
     return said

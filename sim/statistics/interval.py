@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qtheory.basics.errors import ConfigError
+from qtheory.basics.units import percent
 
 __all__ = ["Interval"]
 
@@ -78,5 +79,5 @@ class Interval:
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
-        text = f"{self.estimate:.4g} ({self.low:.4g} to {self.high:.4g} at {100 * self.level:g} %)"
+        text = f"{self.estimate:.4g} ({self.low:.4g} to {self.high:.4g} at {percent(self.level)})"
         return text if self.reliable else f"{text}, not reliable: {self.reason}"

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from qtheory.basics.checks import shown
+from qtheory.basics.checks import one_of, shown
 from qtheory.basics.errors import ConfigError
 from qtheory.basics.files import read_text, shown_name
 from qtheory.system.results import SCHEMA
 
 from ._theory import ANSWERERS
 from .capacity import Overload
-from .grid import Cell
+from .grid import SCHEDULERS, Cell
 from .knees import Knee
 from .score import Score, errors_of
 from .text import summary_of
@@ -100,7 +100,9 @@ def _stored(data: Any) -> Stored:
     if data.get("summary") != counted:
         raise ConfigError(f"summary: does not count its {len(scores)} cells; {_BY_HAND}")
     provenance = data.get("provenance")
-    return Stored(scores=scores, provenance=dict(provenance) if isinstance(provenance, dict) else {})
+    if not isinstance(provenance, dict) or not {"version", "grid"} <= provenance.keys():
+        raise ConfigError(f"provenance: must be a table with version and grid; {_BY_HAND}")
+    return Stored(scores=scores, provenance=provenance)
 
 
 def _score(row: Mapping[str, Any], place: int) -> Score:
@@ -154,6 +156,7 @@ def _cell(where: str, said: Any) -> Cell:
                 raise ConfigError(f"{where}: {name}={shown(value)} must be > 0")
         elif name not in _MAYBE_WHOLE:
             _text(f"{where}: {name}", value)
+    one_of(f"{where}: scheduler", said["scheduler"], SCHEDULERS)
     return Cell(**said)
 
 

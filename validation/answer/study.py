@@ -61,9 +61,7 @@ class Study:
     def __post_init__(self) -> None:
         if self.n_replications is not None:
             checks.integer(replications=self.n_replications)
-        checks.fraction(level=self.level)
-        if self.level == 1:
-            raise ConfigError("level: 1 must lie between 0 and 1, such as 0.95")
+        checks.inner_fraction(level=self.level)
         if self.precision is not None:
             checks.fraction(precision=self.precision)
             if self.n_replications == 1:

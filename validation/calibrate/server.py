@@ -130,12 +130,12 @@ class Server:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         if self.scenario.prompt is None and math.isnan(point.prompt_tokens):
             raise ConfigError(f"{point.where}: the lengths of the prompts are missing; give --prompt")
-        texts = (
-            self.scenario.prompt or f"{max(1, round(point.prompt_tokens))}",
-            self.scenario.output or f"{max(1, round(point.output_tokens))}",
+        prompt = self.scenario.prompt or f"{max(1, round(point.prompt_tokens))}"
+        output = self.scenario.output or f"{max(1, round(point.output_tokens))}"
+        lengths = LawLengths(
+            prompt=parse_law(prompt, where="prompt"), output=parse_law(output, where="output")
         )
-        prompt, output = (parse_law(text) for text in texts)
-        return LawLengths(prompt=prompt, output=output).sample(rng, n)
+        return lengths.sample(rng, n)
 
     def run(self, run: EngineRun, values: Mapping[str, float], *, seed: int) -> dict[str, Array]:
         """TPOT and seconds from schedule to first token of each request of a run, and when the last ends.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from qtheory.basics.units import percent
 from qtheory.report import with_limits
 
 if TYPE_CHECKING:
@@ -36,13 +37,13 @@ def certainty(knee: Knee, level: float) -> str:
         if knee.known_frac is None:
             return "Simulated; all runs are alike, so there is no interval."
         shown = with_limits(knee.row(), "knee_rps")
-        return f"Simulated: {shown} req/s at {100 * level:g} %, with {knee.n_requests:,} requests."
+        return f"Simulated: {shown} req/s at {percent(level)}, with {knee.n_requests:,} requests."
     why = next((note.partition(": ")[2] for note in knee.notes if note.startswith(_ABOUT)), "")
     rests = f": {why}" if why else ""
     if knee.known_frac is None:
         return f"Predicted ({knee.answered_by}), without an interval{rests}. --refine simulates it."
     return (
-        f"Predicted ({knee.answered_by}): at {100 * level:g} % between {knee.knee_rps_low:.4g} and "
+        f"Predicted ({knee.answered_by}): at {percent(level)} between {knee.knee_rps_low:.4g} and "
         f"{knee.knee_rps_high:.4g} req/s{rests}. --refine simulates it."
     )
 

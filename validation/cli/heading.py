@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from qtheory.basics.units import percent
 from qtheory.report import human, pairs
 from qtheory.system.scheduler import DISAGGREGATED
 from qtheory.system.slo import Slo
@@ -166,7 +167,7 @@ def _replications(runs: Sequence[Run]) -> str:
     )
     if counts == [1] and not any(run.result.limits for run in runs):
         return f"1 replication, so no confidence intervals ({claim})"
-    return f"{many} replications of each point ({claim}); ± at {100 * (runs[0].result.level or 0):g} %"
+    return f"{many} replications of each point ({claim}); ± at {percent(runs[0].result.level or 0)}"
 
 
 def heading(runs: Sequence[Run]) -> str:

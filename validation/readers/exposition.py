@@ -78,11 +78,14 @@ class Scrape:
         By name, then by labels.
     n_pages : int
         Pages in the file; what is counted is the last less the first.
+    others : tuple of str
+        Names of samples that are not wanted.
     """
 
     where: str
     samples: Mapping[str, Mapping[Labels, float]]
     n_pages: int
+    others: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, text: str, where: str, *, prefix: str) -> Scrape:
@@ -104,16 +107,21 @@ class Scrape:
         if not text.endswith("\n"):
             raise ConfigError(f"{where}: the last line has no end; is the page cut off?")
         seen: dict[str, dict[Labels, list[float]]] = {}
+        others: dict[str, None] = {}
         for number, line in enumerate(text.splitlines(), start=1):
-            if line.startswith(prefix):
-                name, labels, value = _sample(line, f"{where}: line {number}")
+            if not line.strip() or line.startswith("#"):
+                continue
+            name, labels, value = _sample(line, f"{where}: line {number}")
+            if name.startswith(prefix):
                 seen.setdefault(name, {}).setdefault(labels, []).append(value)
+            else:
+                others[name] = None
         n_pages = max((len(v) for found in seen.values() for v in found.values()), default=0)
         samples = {
             name: {labels: _between(values, n_pages, name, where) for labels, values in found.items()}
             for name, found in seen.items()
         }
-        return cls(where=where, samples=samples, n_pages=n_pages)
+        return cls(where=where, samples=samples, n_pages=n_pages, others=tuple(others))
 
     def summed(self, name: str, **chosen: str) -> float | None:
         """Sum over the series that have these labels; None if there is no sample of that name."""

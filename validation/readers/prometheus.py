@@ -23,6 +23,7 @@ _ENDED = "vllm:request_success_total"
 _FAILED = ("abort", "error")
 _RUNNING = 0.05  # share of requests without an end from which it is worth a word
 _WARM = 0.01  # of the prompt tokens
+_USUAL = ("python_", "process_", "http_")  # of the server's own interpreter, on every page
 
 
 def fits(content: Content) -> bool:
@@ -94,6 +95,11 @@ def _statistics(seen: Histogram) -> dict[str, float]:
 def _notes(page: Scrape, ttft: Histogram, e2e: Histogram) -> tuple[str, ...]:
     notes = ["the page does not say how requests were sent; give --in-flight or --sent-rate"]
     notes.append("percentiles are by straight lines inside buckets")
+    others = [name for name in page.others if not name.startswith(_USUAL)]
+    if others:
+        notes.append(
+            f"passed over: {len(others)} names that do not begin with {_PREFIX}, such as {others[0]}"
+        )
     if page.n_pages == 1:
         notes.append(
             "all since the server began, warm-up included; two pages in one file give what is between"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 
-NUMBERS = [checks.positive, checks.non_negative, checks.fraction]
+NUMBERS = [checks.positive, checks.non_negative, checks.fraction, checks.inner_fraction]
 WHOLE = [checks.integer, lambda **values: checks.at_least(3, **values)]
 
 
@@ -25,10 +25,11 @@ WHOLE = [checks.integer, lambda **values: checks.at_least(3, **values)]
         (checks.positive, [5e-324, 1, Fraction(1, 3), np.float64(2.0)], [0, -0.0, -1], "> 0"),
         (checks.non_negative, [0, -0.0, 7.5], [-5e-324, -1], ">= 0"),
         (checks.fraction, [5e-324, 0.5, 1, 1.0], [0, -0.1, 1.0000001, 90], "above 0 and at most 1"),
+        (checks.inner_fraction, [5e-324, 0.5, 1 - 1e-9], [0, -0.1, 1, 90], "between 0 and 1, both left out"),
         (checks.integer, [1, 10**30, np.int64(4)], [0, -3], "whole number >= 1"),
         (lambda **values: checks.at_least(3, **values), [3, 4], [2, 0, -9], "whole number >= 3"),
     ],
-    ids=["positive", "non_negative", "fraction", "integer", "at_least"],
+    ids=["positive", "non_negative", "fraction", "inner_fraction", "integer", "at_least"],
 )
 def test_a_number_passes_up_to_its_border_and_not_beyond(
     check: Callable[..., None], passes: list[Any], fails: list[Any], wanted: str
@@ -36,7 +37,7 @@ def test_a_number_passes_up_to_its_border_and_not_beyond(
     for value in passes:
         check(x=value)
     for value in fails:
-        with pytest.raises(ConfigError, match=f"^x: {value} must be .*{wanted}$"):
+        with pytest.raises(ConfigError, match=f"^x: {value} must (be|lie) .*{wanted}$"):
             check(x=value)
 
 

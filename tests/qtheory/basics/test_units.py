@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from qtheory.basics.units import format_value, label
+from qtheory.basics.units import format_value, label, percent
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,11 @@ def test_a_name_becomes_words_with_the_longest_unit_at_its_end(name: str, words:
 )
 def test_a_value_is_printed_in_the_unit_of_its_name(name: str, value: object, text: str) -> None:
     assert format_value(name, value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.95, "95 %"), (0.55, "55 %"), (0.999, "99.9 %"), (1 - 1e-9, "99.9999999 %"), (1.0, "100 %")],
+)
+def test_only_one_is_a_hundred_per_cent(share: float, text: str) -> None:
+    assert percent(share) == text

@@ -68,6 +68,12 @@ def _drop(*path: Any) -> Callable[[Data], None]:
         (_drop("result", 1, "errors", "closed"), "result 2: errors and predicted are not of the same names"),
         (_set("within", "result", 1, "verdicts", "numeric"), "result 2: verdicts are not those"),
         (_set(0, "result", 1, "cell", "number"), "result 2: cell 0 is result 1 too"),
+        (
+            _set("chunkd", "result", 1, "cell", "scheduler"),
+            "result 2: cell: scheduler: unknown 'chunkd' (did you mean 'chunked'?); one of fcfs, chunked",
+        ),
+        (_drop("provenance"), "provenance: must be a table with version and grid"),
+        (_drop("provenance", "grid"), "provenance: must be a table with version and grid"),
         (_set(True, "result", 1, "cell", "load_frac"), "result 2: cell: load_frac: True must be a number"),
         (_set(0, "result", 1, "cell", "load_frac"), "result 2: cell: load_frac=0 must be > 0"),
         (

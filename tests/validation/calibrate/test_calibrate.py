@@ -164,6 +164,16 @@ def test_steps_faster_than_the_card_exit_with_2(tmp_path: Path, capsys: pytest.C
     assert "efficiencies would be above 1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("flag", ["--prompt", "--output"])
+def test_lengths_that_cannot_be_are_told_with_their_flag(
+    flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Path(__file__).parents[2] / "data" / "benchmarks" / "vllm_metrics.txt"
+    flags = ["--hardware", "h100", "--model", "llama-3.1-8b", "--in-flight", "4", flag, "0"]
+    assert main(["calibrate", str(page), *flags]) == 2
+    assert f"{flag}: constant: value: 0 must be > 0" in capsys.readouterr().err
+
+
 @pytest.mark.shared
 def test_a_summary_without_prompt_lengths_asks_for_them(
     shared: Path, capsys: pytest.CaptureFixture[str]

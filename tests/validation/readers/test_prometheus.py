@@ -73,6 +73,19 @@ def test_a_warm_cache_is_named(tmp_path: Path) -> None:
     assert any("a prefix cache had 50% of the prompt tokens" in note for note in point.notes)
 
 
+def test_what_another_program_says_on_the_page_is_named(tmp_path: Path) -> None:
+    said = read(tmp_path, f"{PAGE}sglang:num_running_reqs 4.0\nnv_power 9\n").notes
+    assert "passed over: 2 names that do not begin with vllm:, such as sglang:num_running_reqs" in said
+    assert not any("passed over" in note for note in read(tmp_path, PAGE).notes)
+
+
+def test_a_line_that_is_no_sample_is_refused_whatever_it_begins_with(tmp_path: Path) -> None:
+    n_lines = PAGE.count("\n")
+    found = outcome(tmp_path / "metrics", f"{PAGE}num running reqs 4.0\n")
+    assert isinstance(found, str)
+    assert f"line {n_lines + 1}: 'num running reqs 4.0' is no sample" in found
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
