@@ -120,25 +120,28 @@ class ClusterRun:
 
     def _serve_arrivals(self, common: Common, until_s: float) -> float:
         """The same on the fast engine, if nothing happens but arrivals: replicas settle when time goes on."""
-        loops = [server.loop for _, server in self._all if isinstance(server, FastReplica)]
-        servers, clock, choose = [server for _, server in self._all], common.clock, self._door.choose
+        servers = [server for _, server in self._all if isinstance(server, FastReplica)]
+        loops, takes = [server.loop for server in servers], [server.take for server in servers]
+        clock, choose = common.clock, self._door.choose
         self._see()
         last: list[int] = []
-        at_s, next_s = -math.inf, math.inf
-        for position, sent_s in enumerate(self._requests.arrival_s.tolist()):
-            if sent_s > at_s + SAME_MOMENT_S:
+        at_s = by_s = -math.inf
+        next_s = math.inf
+        for job in common.jobs.in_order():
+            sent_s = job.arrival_s
+            if sent_s > by_s:
                 if sent_s >= until_s:
                     next_s = sent_s
                     break
-                before_s = max(at_s + 2 * SAME_MOMENT_S, sent_s - SAME_MOMENT_S)
+                clock.before_s = max(at_s + 2 * SAME_MOMENT_S, sent_s - SAME_MOMENT_S)
                 clock.now_s = at_s = sent_s
-                by_s = at_s + SAME_MOMENT_S
+                clock.by_s = by_s = at_s + SAME_MOMENT_S
                 for loop in loops:
                     if loop.next_s <= by_s:
-                        loop.advance(before_s, by_s)
-            index = choose(position)
+                        loop.go_on()
+            index = choose(job.position)
             last.append(index)
-            servers[index].offer(position, sent_s)
+            takes[index](job, sent_s)
         if last:
             for server in servers:
                 server.settle(at_s)
@@ -203,7 +206,7 @@ class ClusterRun:
             return
         if not self._delay_s:
             self._see()
-        index = self._door.choose(position, open_ones)
+        index = self._door.choose_among(position, open_ones)
         self._last[position] = self._place[index]
         server = self._all[self._place[index]][1]
         server.offer(position, at_s, job)

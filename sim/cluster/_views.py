@@ -196,11 +196,14 @@ class Door:
         for worker, load in zip(self._workers, loads, strict=True):
             worker.load = load
 
-    def choose(self, position: int, open_ones: Sequence[int] | None = None) -> int:
-        """Number of the replica that a request goes to, of all or of the ``open_ones``."""
+    def choose(self, position: int) -> int:
+        """Number of the replica that a request goes to."""
         self._asked.turn_to(position, self._prompt_tokens[position])
-        if open_ones is None:
-            return self._routing.choose(self._asked, self._workers)
+        return self._routing.choose(self._asked, self._workers)
+
+    def choose_among(self, position: int, open_ones: Sequence[int]) -> int:
+        """The same, of the ``open_ones`` alone."""
+        self._asked.turn_to(position, self._prompt_tokens[position])
         workers = [self._workers[index] for index in open_ones]
         return workers[self._routing.choose(self._asked, workers)].index
 

@@ -16,12 +16,20 @@ __all__ = ["Clock", "Live"]
 
 
 class Clock:
-    """The moment at which loads are looked at, of all replicas of a cluster."""
+    """Of all replicas of a cluster: the moment at which loads are looked at, and how far replicas may go.
 
-    __slots__ = ("now_s",)
+    Attributes
+    ----------
+    now_s : float
+    before_s, by_s : float
+        Passes that start before the one, and ends of steps up to the other, are known to have come.
+    """
+
+    __slots__ = ("before_s", "by_s", "now_s")
 
     def __init__(self) -> None:
         self.now_s = 0.0
+        self.before_s = self.by_s = -math.inf
 
 
 class Live(Halves):
@@ -44,8 +52,6 @@ class Live(Halves):
         Blocks that all waiting requests need.
     settled_s : float
         All passes that start before this moment are done.
-    grows_s : float
-        No step of the run under way ends before this moment.
     """
 
     def __init__(self, state: State, fill: Filling, post: Post, clock: Clock) -> None:
@@ -53,12 +59,8 @@ class Live(Halves):
         self.post, self.clock = post, clock
         self.total_blocks = state.replica.n_blocks
         self.wanted_blocks = self.n_requests = 0
-        self.settled_s = self.grows_s = -math.inf
-
-    def _begin_run(self, n: int) -> None:
-        super()._begin_run(n)
-        if self.phase == RUN:
-            self.grows_s = self.state.now_s + self.run_under_way[2] - 2 * SAME_MOMENT_S
+        self._used_blocks, self._grows_s, self._seen_run = 0, -math.inf, self.run_under_way
+        self.settled_s = -math.inf
 
     @property
     def n_tokens(self) -> int:
@@ -79,10 +81,11 @@ class Live(Halves):
         """Tokens that are known and not computed."""
         state, cohort = self.state, self._cohort
         tail, left = state.tail, self.known_tokens - cohort.context_tokens + cohort.size
-        for job, _ in state.chunks:
-            left -= job.computed_tokens
-            if job is tail:
-                tail = None
+        if state.chunks:
+            for job, _ in state.chunks:
+                left -= job.computed_tokens
+                if job is tail:
+                    tail = None
         if tail is not None:
             left -= tail.computed_tokens
         for job in state.stalled:
@@ -92,11 +95,21 @@ class Live(Halves):
     @property
     def used_blocks(self) -> int:
         """Blocks in use."""
-        used = self.total_blocks - self.state.free
-        if self.clock.now_s < self.grows_s or self.phase != RUN:
-            return used
-        taken, cohort = self.done_steps()[1], self._cohort
-        return used + cohort.blocks_in(taken) - cohort.blocks_needed()
+        if self.phase != RUN:
+            return self.total_blocks - self.state.free
+        if self.clock.now_s < self._grows_s and self._seen_run is self.run_under_way:
+            return self._used_blocks
+        done, begun = self.done_steps()
+        _, _, first_s, slope_s = self._seen_run = self.run_under_way
+        cohort = self._cohort
+        self._used_blocks = used = (
+            self.total_blocks - self.state.free + cohort.blocks_in(begun) - cohort.blocks_needed()
+        )
+        self._grows_s = -math.inf  # the pass of the next step is yet to come
+        if begun > done:
+            span_s = begun * first_s + slope_s * (begun * done // 2)
+            self._grows_s = self.state.now_s + span_s - 2 * SAME_MOMENT_S
+        return used
 
     def done_steps(self) -> tuple[int, int]:
         """Steps of the run under way that have ended, and that have begun."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from sim.job import SAME_MOMENT_S
 from sim.record import Status
@@ -56,6 +57,8 @@ class Paced(Live):
     ----------
     next_s : float
         When it must be told of the time next: nothing changes before; infinite if nothing will.
+    go_on : callable () -> object
+        Takes it to where the clock stands.
     """
 
     def __init__(
@@ -63,6 +66,8 @@ class Paced(Live):
     ) -> None:
         super().__init__(state, fill, post, clock)
         state.counter, self._counted = self, state
+        self._refuses = state.policy.on_unfit == "arrival"
+        self.go_on: Callable[[], object] = self._follow
 
     # ---- requests
 
@@ -70,9 +75,8 @@ class Paced(Live):
         """A request is sent here now; everything before has been done."""
         self.n_requests += 1
         self.known_tokens += job.known_tokens
-        self.wanted_blocks += -(-job.known_tokens // self._block_tokens)
-        if self._counted.can_never_run(job.position):
-            self.n_requests -= 1
+        self.wanted_blocks -= -job.known_tokens // self._block_tokens
+        if self._refuses and self._counted.can_never_run(job.position):
             self._counted.end(job, Status.REJECTED, at_s)
             return
         self.post.offer(job, at_s)
@@ -92,6 +96,7 @@ class Paced(Live):
 
     def dropped(self, job: FastJob, *, was_waiting: bool) -> None:
         """A job is gone without all its outputs."""
+        self.n_requests -= 1
         self.known_tokens -= job.known_tokens
         if was_waiting:
             self.wanted_blocks -= -(-job.known_tokens // self._block_tokens)
@@ -119,6 +124,9 @@ class Paced(Live):
                 break
             self._pass()
         self.n_requests = state.line.n + state.n_running + len(post.jobs)
+
+    def _follow(self) -> None:
+        self.advance(self.clock.before_s, self.clock.by_s)
 
     def _pass(self) -> None:
         """Arrivals, a scheduling pass, and the beginning of what it leads to."""

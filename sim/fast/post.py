@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterator
+from typing import Any
 
 from qtheory.system.workload.request import Requests
 
@@ -76,9 +78,18 @@ class JobMaker(Inflow):
         if not 0 <= at < len(self._block):
             self._start, at = position, 0
             self._block = self._rows(position, position + _BLOCK)
-        row = self._block[at]
-        job = FastJob(position, at_s, row[1], row[2])
-        if len(row) > 3:
-            job.max_output_tokens, job.predicted_output_tokens, job.priority, job.client, limit_s = row[3:]
-            job.deadline_s = at_s + limit_s
-        return job
+        return _job(position, at_s, self._block[at])
+
+    def in_order(self) -> Iterator[FastJob]:
+        """The jobs of all rows, each sent as it arrives."""
+        for start in range(0, len(self._requests), _BLOCK):
+            for position, row in enumerate(self._rows(start, start + _BLOCK), start):
+                yield _job(position, row[0], row)
+
+
+def _job(position: int, at_s: float, row: tuple[Any, ...]) -> FastJob:
+    job = FastJob(position, at_s, row[1], row[2])
+    if len(row) > 3:
+        job.max_output_tokens, job.predicted_output_tokens, job.priority, job.client, limit_s = row[3:]
+        job.deadline_s = at_s + limit_s
+    return job

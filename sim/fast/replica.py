@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from qtheory.basics.errors import ConfigError
 from qtheory.system.workload.request import Requests
@@ -79,6 +79,8 @@ class FastReplica:
     Attributes
     ----------
     loop : Paced
+    take : callable (FastJob, float) -> None
+        A new request is sent here at a moment, which is now.
     is_cut : bool
         Whether work was left when the clock was stopped.
     """
@@ -103,6 +105,7 @@ class FastReplica:
             plain = CountedState(common.requests, policy, replica, self._post, self._tape)
             loop = PacedChunkedLoop if fill is chunked else Paced
             self.loop = loop(plain, fill, self._post, common.clock)
+        self.take: Callable[[FastJob, float], None] = self._take_cached if self._nodes else self.loop.offer
 
     # ---- time
 
@@ -138,14 +141,17 @@ class FastReplica:
     def offer(self, position: int, at_s: float, job: FastJob | None = None) -> None:
         """A request is sent here now; with a job, what is left of it after another replica failed."""
         if job is None:
-            job = self._common.jobs.make(position, at_s)
-            job.cached_tokens = 0
-        else:
-            self._returned.add(position)
+            self.take(self._common.jobs.make(position, at_s), at_s)
+            return
+        self._returned.add(position)
         if self._nodes:
             n_cached = job.cached_tokens
             job.begin_like(self._node(position))
             job.cached_tokens = n_cached
+        self.loop.offer(job, at_s)
+
+    def _take_cached(self, job: FastJob, at_s: float) -> None:
+        job.begin_like(self._node(job.position))
         self.loop.offer(job, at_s)
 
     def _node(self, position: int) -> Node | None:

@@ -40,32 +40,28 @@ class Freeness:
         self, *, total_blocks: float, used_blocks: float, waiting_blocks: float, n_running: float
     ) -> float:
         """Free blocks a running request (a waiting one if none runs): so many each can still take."""
-        free = total_blocks - used_blocks - waiting_blocks
-        n_jobs = n_running or int(waiting_blocks > 0)
-        return free / n_jobs if n_jobs else math.inf
+        return _free_steps(total_blocks, used_blocks, waiting_blocks, n_running)
 
     def begin(self, rng: np.random.Generator) -> Routing:
         """Nothing is remembered."""
-        return _Freest(self)
+        return _Freest()
 
 
 class _Freest:
-    def __init__(self, router: Freeness) -> None:
-        self._router = router
-
     def choose(self, asked: Asked, workers: Sequence[Worker]) -> int:
-        free_steps, found = self._router.free_steps, list[float]()
-        for worker in workers:
+        most, place = -math.inf, 0
+        for at, worker in enumerate(workers):
             load = worker.load
-            found.append(
-                free_steps(
-                    total_blocks=load.total_blocks,
-                    used_blocks=load.used_blocks,
-                    waiting_blocks=load.waiting_blocks,
-                    n_running=load.n_running,
-                )
-            )
-        return found.index(max(found))
+            found = _free_steps(load.total_blocks, load.used_blocks, load.waiting_blocks, load.n_running)
+            if found > most:
+                most, place = found, at
+        return place
 
     def forget(self, index: int) -> None:
         pass
+
+
+def _free_steps(total_blocks: float, used_blocks: float, waiting_blocks: float, n_running: float) -> float:
+    free = total_blocks - used_blocks - waiting_blocks
+    n_jobs = n_running or int(waiting_blocks > 0)
+    return free / n_jobs if n_jobs else math.inf
