@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
@@ -59,10 +61,15 @@ def test_the_other_models_at_loads_next_to_0_and_1(name: str, load: float) -> No
         answer_is_sound(model.solve())
 
 
+@cache
+def _in_seconds(name: str) -> object:
+    return GENERAL[name](0.7, Lognormal(mean=1.0, cv=1.0)).solve()
+
+
 @pytest.mark.parametrize("unit", [1e-9, 1e9])
 @pytest.mark.parametrize("name", [_marked(name) for name in GENERAL])
 def test_general_laws_in_any_unit(name: str, unit: float) -> None:
-    small = GENERAL[name](0.7, Lognormal(mean=1.0, cv=1.0)).solve()
+    small = _in_seconds(name)
     other = GENERAL[name](0.7 / unit, Lognormal(mean=unit, cv=1.0)).solve()
     answer_is_sound(other)
     for field in ("mean_wait_s", "mean_response_s"):

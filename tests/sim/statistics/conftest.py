@@ -33,16 +33,20 @@ class Queue:
 
     def path(self, rng: np.random.Generator, n: int) -> tuple[Floats, Floats, Floats]:
         """Arrival times, waits and number found in the system by ``n`` customers, from empty."""
-        between_s, service_s = rng.exponential(1 / self.rho, n), self._services(rng, n)
-        walk = np.concatenate(([0.0], np.cumsum(service_s[:-1] - between_s[1:])))
-        wait_s = walk - np.minimum.accumulate(walk)
+        between_s, service_s, wait_s = self._waited(rng, n)
         time_s = np.cumsum(between_s)
         found = np.arange(n) - np.searchsorted(time_s + wait_s + service_s, time_s)
         return time_s, wait_s, found.astype(float)
 
     def waits(self, rng: np.random.Generator, n: int) -> Floats:
         """Waits of ``n`` customers, from empty."""
-        return self.path(rng, n)[1]
+        return self._waited(rng, n)[2]
+
+    def _waited(self, rng: np.random.Generator, n: int) -> tuple[Floats, Floats, Floats]:
+        """Gaps between arrivals, services and waits."""
+        between_s, service_s = rng.exponential(1 / self.rho, n), self._services(rng, n)
+        walk = np.concatenate(([0.0], np.cumsum(service_s[:-1] - between_s[1:])))
+        return between_s, service_s, walk - np.minimum.accumulate(walk)
 
     @property
     def _tail(self) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ from scipy import stats
 from qtheory.basics.errors import ConfigError
 from qtheory.system import metrics
 from sim.statistics import estimate_mean, estimate_percentile
+from sim.statistics.percentile import _without
 
 
 @pytest.mark.parametrize("q", [50, 90, 99, 99.9])
@@ -67,3 +68,15 @@ def test_input_that_cannot_be_taken_is_refused_by_name():
         estimate_percentile(np.ones(100), 100)
     with pytest.raises(ConfigError, match="at least 20"):
         estimate_percentile(np.ones(15), 50)
+
+
+@pytest.mark.parametrize("n", [1, 7, 40])
+@pytest.mark.parametrize("digits", [0, 12], ids=["ties", "no ties"])
+def test_a_percentile_without_a_section_is_that_of_a_copy_without_it(n, digits):
+    rng = np.random.default_rng(n)
+    sections = [np.round(rng.exponential(size=n), digits) for _ in range(20)]
+    pool = np.sort(np.concatenate(sections))
+    for share in (0.01, 0.5, 0.9, 0.99, 1 / 3):
+        for j, section in enumerate(sections):
+            rest = np.concatenate(sections[:j] + sections[j + 1 :])
+            assert _without(section, pool, share) == np.quantile(rest, share)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from qtheory.basics.errors import ConfigError
 from sim.statistics import stability
 
 
+@cache  # several tests count different verdicts of the same queues
 def _verdicts(queue, rho, n, n_seeds, *, found=True):
     said = Counter()
     for seed in range(n_seeds):
