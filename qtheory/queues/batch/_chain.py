@@ -30,7 +30,7 @@ def solve_starts(laws: Sequence[Law], launch: Launch, *, max_states: int) -> Ser
     """The chain by elimination, on ever more states until the tail meets an independent formula; by roots
     where the tail has too many states that count."""
     b, rate, full = len(laws), launch.rate_rps, laws[-1]
-    moments = np.array([arrival_moments(law, rate) for law in laws])
+    moments = arrival_moments(laws, rate)
     ratio = tail_ratio(full, rate, b)
     n = b + _beyond(moments[-1], b, full, ratio) + 24
     can_root = isinstance(full, ROOTED) and ratio > 0

@@ -58,8 +58,15 @@ def reach_each(laws: Sequence[Law], rate: float, least: Floats) -> Floats:
     return np.array([float(count_reach(law, rate, np.array([m]))[0]) for law, m in pairs])
 
 
-def arrival_moments(law: Law, rate: float) -> tuple[float, float, float]:
-    """E[A], E[A^2], E[A^3] of the number of arrivals during a time of this law; the last may be infinite."""
+def arrival_moments(laws: Sequence[Law], rate: float) -> Floats:
+    """E[A], E[A^2], E[A^3], A arrivals in a time of each law, (n, 3); the last may be infinite."""
+    if all(isinstance(law, Constant) for law in laws):
+        a = rate * np.array([law.mean for law in laws])
+        return np.stack([a, a**2 + a, a**3 + 3.0 * a**2 + a], axis=1)
+    return np.array([_moments_of_one(law, rate) for law in laws])
+
+
+def _moments_of_one(law: Law, rate: float) -> tuple[float, float, float]:
     a, b = rate * law.moment(1), rate**2 * law.moment(2)
     try:
         c = rate**3 * law.moment(3)

@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from qtheory.numerics.markov import poisson_pmf, poisson_reach
+from qtheory.numerics.markov import poisson_reach
 
 from ._starts import ServiceStarts
 
@@ -18,7 +18,7 @@ __all__ = ["JointWindows", "Panel"]
 
 Floats = NDArray[np.float64]
 
-_NOTHING = 1e-17
+_NOTHING, _NONE = 1e-17, 1e-300
 _FEW_KINKS = 6
 _SMOOTH = 1e-11
 _MOST_NODES = 1025
@@ -79,7 +79,7 @@ class JointWindows:
         """P(B = k, taken by the batch after the service found), by the size (1..b) of that service."""
         starts, b = self.starts, self.starts.max_batch
         means = starts.rate_rps * self.service_s
-        counts = poisson_pmf(np.arange(b), means[:, None])  # (b, b) arrivals during the service
+        counts = _poisson_rows(np.arange(b), means)  # (b, b) arrivals during the service
         weight = counts * np.arange(b) / starts.mean_batch
         present = starts.present(2 * b - 1)
         found = present[:b, None] * weight  # nobody left behind
@@ -186,7 +186,7 @@ class JointWindows:
             first = np.flatnonzero(np.diff(node, prepend=-1))
             if first.size:
                 v[node[first]] += np.add.reduceat(rows, first, axis=0)
-        behind = poisson_pmf(np.arange(b - 1), rate * w[:, None])
+        behind = _poisson_rows(np.arange(b - 1), rate * w)
         return _convolve(v, behind, b - 1) * (rate / starts.mean_batch)
 
     def _places_after_full(self, n: int, w: Floats) -> Floats:
@@ -195,14 +195,15 @@ class JointWindows:
         stop = n * b + b - 1
         left = self.starts.present(b - 1 + stop)[b - 1 :]  # (stop,) P(b + l present)
         since = np.maximum((n + 1) * self.full_s - w, 0.0)
-        arrived = poisson_pmf(np.arange(stop), rate * since[:, None])
+        arrived = _poisson_rows(np.arange(stop), rate * since)
         return _convolve(arrived, left[None, :], stop)[:, n * b :]
 
 
 def _poisson_rows(n: NDArray[np.intp], mean: Floats) -> Floats:
-    """P(N = n), n >= 1, for each mean; faster than `poisson_pmf`, good to 12 digits for batches of 1000."""
-    with np.errstate(divide="ignore", under="ignore"):
-        return np.exp(np.log(mean)[..., None] * n - (gammaln(n + 1.0) + mean[..., None]))
+    """P(N = n) for each mean; faster than `poisson_pmf`, good to 12 digits for batches of 1000."""
+    with np.errstate(under="ignore"):
+        logs = np.log(np.maximum(mean, _NONE))[..., None]
+        return np.exp(logs * n - (gammaln(n + 1.0) + mean[..., None]))
 
 
 def _fit(values: Floats) -> Floats:

@@ -156,7 +156,7 @@ class BatchQueue:
 
     def _result(self, starts: ServiceStarts, launch: Launch, means: Floats) -> BatchResult:
         lam, size = self.rate_rps, np.arange(1, self.max_batch + 1)
-        squares = np.array([law.moment(2) for law in starts.laws])
+        squares = means**2 + np.array([law.var for law in starts.laws])
         waited = starts.mean_left * means[-1] + 0.5 * lam * float(starts.batch @ squares)
         waited += float(starts.ended @ launch.waited_s)  # customer-seconds of waiting in a cycle
         mean_wait_s = waited / starts.mean_batch
