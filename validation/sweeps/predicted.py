@@ -11,6 +11,7 @@ from qtheory.system.scenario import Scenario
 from qtheory.system.workload import Workload
 from qtheory.system.workload.from_scenario import workload_of
 
+from .drain import drain_s
 from .loads import scenario_of
 from .measured import Row
 from .served import Fitted, Served
@@ -63,7 +64,7 @@ def predict_row(sweep: Sweep, row: Row, fitted: Fitted) -> Served:
         said = _open(scenario, spec, workload)
     wait = said.p50_ttft_s if row.ttft_of == "p50" else said.mean_ttft_s
     return Served(
-        throughput_rps=_throughput(sweep, scenario, said),
+        throughput_rps=_throughput(sweep, scenario, spec, workload, said),
         ttft_s=None if wait is None else wait + fitted.outside_s,
         tpot_s=_token_time(row, workload, said),
     )
@@ -107,7 +108,9 @@ def _open(scenario: Scenario, spec: ReplicaSpec, workload: Workload) -> Predicti
     return predict(spec, workload, rate_rps=rate, tier="closed", n_requests=scenario.requests)
 
 
-def _throughput(sweep: Sweep, scenario: Scenario, said: Prediction) -> float:
+def _throughput(
+    sweep: Sweep, scenario: Scenario, spec: ReplicaSpec, workload: Workload, said: Prediction
+) -> float:
     """Requests per second; of a finite run over the time until its last answer."""
     if said.in_flight is not None:
         return said.rate_rps
@@ -116,7 +119,10 @@ def _throughput(sweep: Sweep, scenario: Scenario, said: Prediction) -> float:
     n, decode_s = scenario.requests or 1, said.mean_e2e_s - said.mean_ttft_s
     if said.rate_rps < said.limit_rps:
         return n / (n / said.rate_rps + decode_s)
-    return n / (n / said.limit_rps + decode_s / 2)  # the last batch empties at half its rate, in the mean
+    limit = said.limit_rps
+    return n / drain_s(
+        workload.lengths, spec.step_time, n_requests=n, limit_rps=limit, in_flight=limit * decode_s
+    )
 
 
 def _token_time(row: Row, workload: Workload, said: Prediction) -> float | None:
