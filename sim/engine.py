@@ -29,7 +29,17 @@ from .fast.tree import Node, nodes_of
 from .fast.turns import TurnInflow
 from .kvcache import Contents
 from .kvcache.texts import TextContents
-from .policies import FirstChunk, FullPrompt, LeastServed, NoEvict, Policy, Shedding, Unskipped
+from .policies import (
+    Expected,
+    FirstChunk,
+    FullPrompt,
+    Joining,
+    LeastServed,
+    NoEvict,
+    Policy,
+    Shedding,
+    Unskipped,
+)
 from .record import Records
 from .replica import Replica
 from .summary import Peak
@@ -65,11 +75,9 @@ def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | 
     reasons = {
         "composition": filling(policy) is None,
         "ordering": not knows_order(policy, replica),
-        "admission": type(policy.admission) not in (FullPrompt, FirstChunk, NoEvict),
-        "chunk_size=slack": (
-            policy.chunk_size == "slack"
-            and (type(policy.admission) is FirstChunk or isinstance(policy.ordering, LeastServed))
-        ),
+        "admission": type(policy.admission) not in (FullPrompt, FirstChunk, NoEvict, Expected),
+        "chunk_size=slack": policy.chunk_size == "slack" and type(policy.admission) is FirstChunk,
+        "two ledgers of decodes": _n_ledgers(policy) > 1,
         "shed": type(policy.shed) is not Shedding,
         "long_prefill_threshold_tokens": policy.long_prefill_threshold_tokens > 0,
         "preemption=swap": policy.preemption == "swap",
@@ -84,11 +92,11 @@ def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | 
         "in_batch=skip": (
             replica.prefix_cache
             and policy.in_batch == "skip"
-            and isinstance(policy.ordering, LeastServed | Unskipped)
+            and isinstance(policy.ordering, LeastServed | Unskipped | Joining)
         ),
-        "outputs longer than max_output_tokens": (
-            given is not None and policy.admission.reserves and bool(np.any(requests.output_tokens > given))
-        ),
+        "outputs longer than max_output_tokens": _reads_longest(policy)
+        and given is not None
+        and bool(np.any(requests.output_tokens > given)),
         f"budget_tokens={policy.budget_tokens} may be smaller than the decode batch "
         f"(max_seqs={policy.max_seqs})": policy.budget_tokens < policy.max_seqs,
         f"budget_tokens={policy.budget_tokens} does not hold a preempted prompt of {longest} tokens": (
@@ -96,6 +104,16 @@ def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | 
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def _n_ledgers(policy: Policy) -> int:
+    """Pieces that ask what the decodes produce; the fast engine tells one."""
+    asks = policy.chunk_size == "slack", type(policy.admission) is Expected
+    return sum(asks) + isinstance(policy.ordering, LeastServed)
+
+
+def _reads_longest(policy: Policy) -> bool:
+    return policy.admission.reserves or type(policy.admission) is Expected
 
 
 def simulate(

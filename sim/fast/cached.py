@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 from qtheory.system.workload.request import Requests
 from sim.job import SAME_MOMENT_S
-from sim.policies import Policy, PrefillFirst, alone_s
+from sim.policies import Policy, PrefillFirst, PrefillFirstChunked, alone_s
 from sim.record import Status
 from sim.replica import Replica
 
@@ -18,6 +18,7 @@ from .job import FastJob
 from .line import FOR_EVER
 from .lines import by_prefix, line_of
 from .meter import Meter
+from .outlook import outlook_of
 from .prefix_line import PrefixLine
 from .slack import slack_of
 from .state import State
@@ -64,10 +65,11 @@ class CachedState(State):
         self.cohort = cohort = _Cohort(replica.block_tokens)
         self.cache = cohort.cache
         self.slack = slack_of(requests, policy, cohort)
+        self.outlook = outlook_of(policy, cohort)
         line = by_prefix(policy, cohort.cache, replica.block_tokens, self._rest_alone_s)
         self.line = line or line_of(policy, cohort, self.alone_s)
         self._publishes_plans = policy.cache_commit == "schedule"
-        self._decodes_first = type(policy.composition) is not PrefillFirst
+        self._decodes_first = type(policy.composition) not in (PrefillFirst, PrefillFirstChunked)
         self._skips = policy.in_batch == "skip"
         self._n_shared = 0  # blocks in the tables of running jobs, beyond those in use
 
@@ -129,6 +131,11 @@ class CachedState(State):
         spare = self.cache.steady_blocks(self.free) + cohort.offsets[cohort.step % self.block_tokens]
         return max(cohort.steps_within(max(spare, 0)), 1)
 
+    def demand(self, job: FastJob) -> int:
+        """Blocks that must be free to let a job in beside others."""
+        _, n_hit, n_idle = self.cache.match(job)
+        return super().demand(job) - n_hit + n_idle
+
     # ---- deadlines
 
     def shed(self) -> None:
@@ -181,6 +188,8 @@ class CachedState(State):
         self.publish_plan(decodes=self._decodes_first)
         self.cache.settle(self.free)
         self.line.begin_pass()
+        if self.outlook is not None:
+            self.outlook.begin_pass(self.tail)
         passed: list[FastJob] = []  # what they miss is being computed
         computing: set[tuple[Node, int]] = set()
         while True:
@@ -197,7 +206,7 @@ class CachedState(State):
                 passed.append(self.line.pop(is_admitted=False))
                 continue
             n = 0 if is_full else self._enter(job, hit, room, is_whole)
-            if not n:
+            if not n or (self._stops_at_cut and job is self.tail):
                 break
             room -= n
             if missing is not None:
@@ -231,6 +240,8 @@ class CachedState(State):
         if self.reserves:
             wanted += self.promised - (self._n_blocks - self.free + self._n_shared)
         if wanted > self.free:
+            return 0
+        if self.outlook is not None and not self.outlook.lets_in(job, self.free - wanted, self.n_running):
             return 0
         if self.reserves:
             self.promised += charged

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sim.policies import Chunked, Mixed, Policy, PrefillFirst, Static, slack_tokens
+from sim.policies import (
+    Chunked,
+    Expected,
+    Mixed,
+    Policy,
+    PrefillFirst,
+    PrefillFirstChunked,
+    Static,
+    slack_tokens,
+)
 
-from .shortage import continue_running
+from .shortage import continue_running, run_tail
 from .state import State
 
 __all__ = ["Filling", "chunked", "filling"]
@@ -20,7 +29,7 @@ def chunked(state: State) -> int:
     if state.n_running:
         cohort = state.cohort
         spare = state.free - cohort.offsets[cohort.step % state.block_tokens]
-        if state.tail is None and spare >= state.kept_free:
+        if state.tail is None and spare >= state.kept_free and state.outlook is None:
             state.free = spare
             n = cohort.size
         else:
@@ -32,6 +41,11 @@ def chunked(state: State) -> int:
         if room or state.rejects_at_head:
             state.admit(room, is_whole=False)
     return n
+
+
+def _expecting(state: State) -> int:
+    """As `chunked`, for a loop that tells of every step."""
+    return chunked(state)
 
 
 def _slack_sized(state: State) -> int:
@@ -67,6 +81,24 @@ def _prefill_first(state: State) -> int:
     return continue_running(state) if state.n_running else 0
 
 
+def _prefill_first_chunked(state: State) -> int:
+    """The unfinished prompt, and new ones up to the first that is cut, alone, else the running jobs."""
+    room, tail = state.budget_tokens, state.tail
+    run_tail(state)
+    if state.chunks:
+        room -= state.chunks[0][1]
+    is_cut = (
+        tail is not None
+        and bool(state.chunks)
+        and tail.computed_tokens + state.chunks[0][1] < tail.known_tokens
+    )
+    if state.line.n and not state.preempted and not is_cut:
+        state.admit(room, is_whole=False)
+    if state.chunks:
+        return 0
+    return continue_running(state) if state.n_running else 0
+
+
 def _static(state: State) -> int:
     """The batch, or a new one of whole prompts if there is none."""
     if state.n_running:
@@ -83,6 +115,13 @@ def filling(policy: Policy) -> Filling | None:
     if policy.chunk_size == "slack":
         return _slack_sized if kind is Chunked else None
     if kind is Chunked:
-        return _mixed if policy.composition.whole_prompts else chunked
-    known: dict[type, Filling] = {Mixed: _mixed, PrefillFirst: _prefill_first, Static: _static}
+        if policy.composition.whole_prompts:
+            return _mixed
+        return _expecting if isinstance(policy.admission, Expected) else chunked
+    known: dict[type, Filling] = {
+        Mixed: _mixed,
+        PrefillFirst: _prefill_first,
+        PrefillFirstChunked: _prefill_first_chunked,
+        Static: _static,
+    }
     return known.get(kind)

@@ -145,6 +145,8 @@ class Halves(Loop):
             )
         )  # fmt: skip
         self.known_tokens += k * n
+        if self._outlook is not None:
+            self._outlook.advance(k - 1)
         if k > 1:
             state.free -= cohort.blocks_in(k) - cohort.offsets[cohort.step % self._block_tokens]
         if cohort.advance(k):

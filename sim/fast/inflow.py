@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.system.workload.request import Requests
-from sim.policies import Policy
+from sim.policies import MOST_TOKENS, Expected, Policy
 from sim.replica import Replica
 
 from .job import FastJob
@@ -130,5 +130,8 @@ def unfit(requests: Requests, policy: Policy, replica: Replica) -> NDArray[np.bo
     if policy.append_rule == "conservative":  # the last chunks ask for a free block that they do not use
         in_one_step = np.minimum(prompt + longest, policy.budget_tokens)
         kept = np.where(stored > in_one_step, np.maximum(kept, 1), kept)
+    if isinstance(policy.admission, Expected):
+        most = np.minimum(requests.output_tokens if given is None else given, MOST_TOKENS)
+        wanted = np.maximum(stored, prompt + most)
     blocks = -(-wanted // replica.block_tokens) + kept
     return np.asarray(never | (blocks > replica.n_blocks))

@@ -10,6 +10,7 @@ from sim.policies import (
     DepthFirst,
     DynamicOrdering,
     Fcfs,
+    Joining,
     LeastServed,
     LeastSlack,
     LongestPrefix,
@@ -23,6 +24,7 @@ from .cache import Cache
 from .cohort import Cohort
 from .depth_line import DepthLine
 from .fair_line import FairLine, knows_fair_order
+from .joining_line import JoiningLine
 from .line import KeyedLine, Line, PlainLine
 from .longest_line import LongestLine
 from .prefix_line import PrefixLine
@@ -42,7 +44,7 @@ class _ByArrival:
 def knows_order(policy: Policy, replica: Replica) -> bool:
     """Whether a line stands for the ordering of ``policy``."""
     ordering = policy.ordering
-    if not isinstance(ordering, DynamicOrdering) or type(ordering) is LeastSlack:
+    if not isinstance(ordering, DynamicOrdering) or type(ordering) in (LeastSlack, Joining):
         return True
     if replica.prefix_cache:
         return _knows_prefix_order(ordering, replica.block_tokens) or knows_fair_order(ordering)
@@ -67,6 +69,8 @@ def line_of(policy: Policy, cohort: Cohort, alone_s: Callable[[int], float]) -> 
     ordering = policy.ordering
     if isinstance(ordering, LeastSlack):
         return SlackLine(alone_s)
+    if isinstance(ordering, Joining):
+        return JoiningLine()
     if isinstance(ordering, LeastServed):
         return FairLine(ordering, cohort)
     if isinstance(ordering, LongestPrefix | DepthFirst | Unskipped):

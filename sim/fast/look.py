@@ -7,6 +7,7 @@ import math
 from .arrival import ArrivalLine, place_of
 from .fair_line import FairLine
 from .job import FastJob
+from .joining_line import JoiningLine
 from .line import KeyedLine, Line
 from .slack_line import SlackLine
 
@@ -34,7 +35,7 @@ def steps_by(left_s: float, k: int, first_s: float, slope_s: float) -> int:
 def in_order(line: Line) -> list[FastJob]:
     """The jobs that wait, as they stand, or by arrival if their order is made anew at every pass."""
     jobs = line.jobs()
-    if isinstance(line, ArrivalLine | FairLine | SlackLine):
+    if isinstance(line, ArrivalLine | FairLine | JoiningLine | SlackLine):
         return sorted(jobs, key=lambda job: (job.is_demoted, *place_of(job)))
     if isinstance(line, KeyedLine):
         return sorted(jobs, key=line.place)

@@ -39,6 +39,7 @@ class Loop:
         "_line_moves",
         "_lines",
         "_n_blocks",
+        "_outlook",
         "_state",
         "_step_s",
         "_tape",
@@ -55,6 +56,7 @@ class Loop:
         self._block_tokens, self._n_blocks = state.block_tokens, state.replica.n_blocks
         self._step_s = state.replica.step_time.step_s
         self._decode_line = state.replica.step_time.decode_line
+        self._outlook = state.outlook
         self._ledger, self._line_moves = state.cohort.ledger, not state.line.is_fixed
         self._lines: dict[int, tuple[float, float] | None] = {}
 
@@ -246,6 +248,8 @@ class Loop:
                 k, n, 0, 0, n, state.line.n, state.n_running, used,
             )
         )  # fmt: skip
+        if self._outlook is not None:
+            self._outlook.advance(k - 1)
         if k > 1:
             state.free -= cohort.blocks_in(k) - cohort.offsets[cohort.step % self._block_tokens]
         if cohort.advance(k):
@@ -258,6 +262,8 @@ class Loop:
         state, cohort = self._state, self._cohort
         if self._line_moves and state.may_admit():
             k = min(k, state.line.steady_steps())
+        if self._outlook is not None and k > 1 and state.may_admit():
+            k = self._outlook.closed_steps(head := state.line.head(), state.free - state.demand(head), k)
         until_s = state.inflow.next_s - SAME_MOMENT_S
         if state.expiries and state.expiries[0][0] < until_s:
             until_s = state.expiries[0][0]

@@ -8,7 +8,7 @@ from sim.record import Status
 from .job import FastJob
 from .state import State
 
-__all__ = ["continue_running"]
+__all__ = ["continue_running", "run_tail"]
 
 _PATIENCE = 20  # preemptions of each job inside, without a token sampled, before a live-lock is stated
 
@@ -18,6 +18,32 @@ def continue_running(state: State) -> int:
 
     Puts the tail into ``chunks``; returns how many members of the cohort decode.
     """
+    n = _continue_running(state)
+    if state.outlook is not None and state.n_running:
+        inside = [*state.cohort.members(), *state.stalled] if state.preempted else None
+        if inside is not None and state.tail is not None:
+            inside.append(state.tail)
+        state.outlook.continued(inside)
+    return n
+
+
+def run_tail(state: State) -> None:
+    """Blocks for the next tokens of the tail, which goes into ``chunks``; all else stands still."""
+    tail = state.tail
+    if tail is None:
+        return
+    n = min(tail.known_tokens - tail.computed_tokens, state.budget_tokens, state.most_prompt)
+    wanted = -(-(tail.computed_tokens + n) // state.block_tokens) - tail.taken_blocks
+    if max(wanted, state.kept_free) > state.free:
+        _Walk(state).run_tail()
+        return
+    wanted = max(wanted, 0)
+    state.free -= wanted
+    tail.taken_blocks += wanted
+    state.chunks.append((tail, n))
+
+
+def _continue_running(state: State) -> int:
     cohort, tail, free = state.cohort, state.tail, state.free
     n = cohort.size
     need = cohort.offsets[cohort.step % state.block_tokens]
@@ -66,13 +92,25 @@ class _Walk:
         state.stalled = [job for job in self.running if job in self.decodes and job not in self.planned]
         for job in state.stalled:
             job.last_token_s = state.late.pop(job, state.last_decode_s)
-        state.cohort.remove(gone | set(state.stalled))
+        self._close(gone | set(state.stalled))
+        return state.cohort.size
+
+    def run_tail(self) -> None:
+        """The tail alone, if it finds its blocks."""
+        state = self.state
+        state.visit(self.planned)
+        if state.tail is not None:
+            self._find_blocks(state.tail)
+        self._close({job for job in self.decodes if job not in self.held})
+
+    def _close(self, leaving: set[FastJob]) -> None:
+        state = self.state
+        state.cohort.remove(leaving)
         state.visit(None)
         tail = state.tail
         if tail is not None and tail in self.planned:
             tail.taken_blocks = self.held[tail]
             state.chunks.append((tail, self.planned[tail]))
-        return state.cohort.size
 
     def _tokens(self, job: FastJob, left: int) -> int:
         n = min(job.known_tokens - job.computed_tokens, left)

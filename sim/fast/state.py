@@ -9,16 +9,18 @@ from heapq import heappop, heappush
 from qtheory.basics.errors import PlanError
 from qtheory.system.workload.request import Requests
 from sim.job import SAME_MOMENT_S
-from sim.policies import FullPrompt, Policy
+from sim.policies import FullPrompt, Policy, PrefillFirstChunked
 from sim.record import Status
 from sim.replica import Replica
 
+from .alone import Alone
 from .cohort import Cohort
 from .inflow import Inflow, unfit
 from .job import FastJob
 from .line import Line
 from .lines import line_of
 from .meter import Meter
+from .outlook import outlook_of
 from .slack import slack_of
 from .tape import Tape
 
@@ -38,14 +40,14 @@ class State:
         "_always_marks",
         "_charge",
         "_charges_known",
-        "_full_chunks_s",
-        "_known_alone_s",
         "_max_seqs",
         "_n_blocks",
         "_sheds",
+        "_stops_at_cut",
         "_takes_all",
         "_unfit",
         "_watermark",
+        "alone_s",
         "block_tokens",
         "budget_tokens",
         "chunks",
@@ -64,6 +66,7 @@ class State:
         "n_barren",
         "n_running",
         "now_s",
+        "outlook",
         "policy",
         "preempted",
         "promised",
@@ -98,6 +101,7 @@ class State:
         self.last_decode_s = 0.0
         self.cohort = Cohort(replica.block_tokens)
         self.slack = slack_of(requests, policy, self.cohort)
+        self.outlook = outlook_of(policy, self.cohort)
         self.reserves = policy.admission.reserves
         self.tells_ends = inflow.hears_ends
         self.kept_free = int(policy.append_rule == "conservative")  # a free block is wanted, needed or not
@@ -105,14 +109,14 @@ class State:
         self.fresh: list[FastJob] = []  # came in this pass, to be watched if they wait
         self.tape = tape
         self._sheds = policy.shed.action != "none"
-        self._known_alone_s: dict[int, float] = {}  # by prompt length, as many lengths recur
-        self._full_chunks_s = [0.0]  # seconds of the first full chunks of a prompt that is served alone
+        self.alone_s = Alone(replica.step_time, policy.budget_tokens)
         self.line: Line = line_of(policy, self.cohort, self.alone_s)
         self._unfit = unfit(requests, policy, replica).tobytes() if policy.on_unfit == "arrival" else b""
         self._charge = policy.admission.tokens
         self._charges_known = type(policy.admission) is FullPrompt
         self._takes_all = policy.prefill_alloc == "full"
         self.rejects_at_head = policy.on_unfit == "head"
+        self._stops_at_cut = isinstance(policy.composition, PrefillFirstChunked)
         self._always_marks = policy.watermark_scope == "always"
         self._watermark = policy.watermark_blocks(replica.n_blocks)
         self._max_seqs, self._n_blocks = policy.max_seqs, replica.n_blocks
@@ -197,27 +201,6 @@ class State:
                 heappush(self.expiries, (job.expiry_s, job))
         self.fresh.clear()
 
-    def alone_s(self, n_tokens: int) -> float:
-        """Seconds until a prompt gives its first token if it is computed alone, in chunks of the budget."""
-        found = self._known_alone_s.get(n_tokens)
-        if found is None:
-            found = self._known_alone_s[n_tokens] = self._alone_s(n_tokens)
-        return found
-
-    def _alone_s(self, n_tokens: int) -> float:
-        step_s, budget, sums_s = self.replica.step_time.step_s, self.budget_tokens, self._full_chunks_s
-        if n_tokens <= budget:
-            return step_s((0, 0, n_tokens, n_tokens * (n_tokens + 1) * 0.5, n_tokens, 1))  # type: ignore[arg-type]
-        n_full = (n_tokens - 1) // budget
-        while len(sums_s) <= n_full:
-            before = (len(sums_s) - 1) * budget
-            work = budget * before + budget * (budget + 1) / 2
-            sums_s.append(sums_s[-1] + step_s((0, 0, budget, work, before + budget, 0)))  # type: ignore[arg-type]
-        before = n_full * budget
-        rest = n_tokens - before
-        work = rest * before + rest * (rest + 1) / 2
-        return sums_s[n_full] + step_s((0, 0, rest, work, n_tokens, 1))  # type: ignore[arg-type]
-
     def shed(self) -> None:
         """Give up, or put behind all others, waiting jobs whose first token must be late."""
         expiries, now_s, is_final = self.expiries, self.now_s, self.policy.shed.action == "reject"
@@ -240,12 +223,16 @@ class State:
         """Whether a gate may open, or a job be turned away, while nothing but the cohort runs."""
         return self.line.n > 0 and (self.n_running < self._max_seqs or self.rejects_at_head)
 
+    def demand(self, job: FastJob) -> int:
+        """Blocks that must be free to let a job in beside others."""
+        return self._blocks_for(self._charge(job, 0)) + self._watermark
+
     def admit(self, room: int, *, is_whole: bool) -> None:
         """Let waiting jobs in, in order, up to ``room`` tokens or the first that finds a gate closed."""
         line, bt, max_seqs, now_s = self.line, self.block_tokens, self._max_seqs, self.now_s
-        rejects = self.rejects_at_head
-        if rejects:
-            self._reject_heads(is_whole)
+        rejects, outlook = self.rejects_at_head, self.outlook
+        if rejects or outlook is not None:
+            self._begin_admission(is_whole)
         while room > 0 and line.n and self.n_running < max_seqs:
             job = line.head()
             known = job.known_tokens
@@ -260,6 +247,8 @@ class State:
             if self.reserves:
                 wanted += self.promised - (self._n_blocks - self.free)
             if wanted > self.free:
+                return
+            if outlook is not None and not outlook.lets_in(job, self.free - wanted, self.n_running):
                 return
             if self.reserves:
                 self.promised += charged
@@ -276,8 +265,14 @@ class State:
             if n < known:
                 self.tail = job
             room -= n
-            if rejects:
+            if rejects and not (self._stops_at_cut and n < known):
                 self._reject_heads(is_whole)
+
+    def _begin_admission(self, is_whole: bool) -> None:
+        if self.outlook is not None:
+            self.outlook.begin_pass(self.tail)
+        if self.rejects_at_head:
+            self._reject_heads(is_whole)
 
     def _reject_heads(self, is_whole: bool) -> None:
         """Turn away the first ones that can never run, whatever room there is."""

@@ -22,7 +22,7 @@ from . import (  # noqa: F401  (each registers its policy)
 )
 from .admission import FirstChunk, FullPrompt, NoEvict
 from .composition import Chunked, Mixed, PrefillFirst, PrefillFirstChunked, Static
-from .expected import Expected
+from .expected import MOST_TOKENS, Expected
 from .fair_order import LeastServed
 from .joining_order import Joining
 from .least_slack import LeastSlack
@@ -66,6 +66,7 @@ from .victim import FewestOutput, FirstAdmitted, LastAdmitted, LowestPriority
 
 __all__ = [
     "GATES",
+    "MOST_TOKENS",
     "VICTIMS",
     "Account",
     "Aged",

@@ -11,11 +11,13 @@ from sim.job import JobView
 
 from .pieces import Account
 
-__all__ = ["Expected"]
+__all__ = ["MOST_TOKENS", "Expected"]
+
+MOST_TOKENS = 4096
+"""Output tokens that are expected of one job at most."""
 
 _FIRST_RATIO, _LEAST_SHARE = 0.7, 0.14  # of the possible output, at first; and of that, in the long run
 _DECAY_STEPS = 600
-_MOST_TOKENS = 4096  # of output that are expected of one job
 _STEPS_AHEAD = 20  # that the survivors of a shortage are given
 
 
@@ -67,11 +69,26 @@ class Expected:
 
     def left_tokens(self, job: JobView) -> int:
         """Output that may still come, at most 4,096 tokens."""
-        return min(max(job.max_output_tokens - job.n_outputs, 0), _MOST_TOKENS)
+        return min(max(job.max_output_tokens - job.n_outputs, 0), MOST_TOKENS)
 
     def open_account(self) -> Account:
         """The share at its start."""
         return _Share(self)
+
+    @property
+    def first_ratio(self) -> float:
+        """The share at its start."""
+        return min(_FIRST_RATIO * self.conservativeness, 1.0)
+
+    def next_ratio(self, ratio: float) -> float:
+        """The share after a decode step."""
+        least = self.first_ratio * _LEAST_SHARE
+        return max(least, ratio - (self.first_ratio - least) / _DECAY_STEPS)
+
+    def short_ratio(self, survivors: Sequence[JobView]) -> float:
+        """The share after a shortage."""
+        decoded = sum(job.n_outputs + _STEPS_AHEAD for job in survivors)
+        return min(1.0, decoded / (sum(job.max_output_tokens for job in survivors) + 1))
 
 
 class _Share:
@@ -79,21 +96,16 @@ class _Share:
 
     def __init__(self, gate: Expected) -> None:
         self._gate = gate
-        self.ratio = min(_FIRST_RATIO * gate.conservativeness, 1.0)
-        self._least = self.ratio * _LEAST_SHARE
-        self._slope = (self.ratio - self._least) / _DECAY_STEPS
+        self.ratio = gate.first_ratio
 
     def kept_tokens(self, running: Iterable[JobView]) -> float:
         """A share of what each may still produce."""
-        left = self._gate.left_tokens
-        return sum(left(job) * (1.0 if job.is_prefilling else self.ratio) for job in running)
+        left, jobs = self._gate.left_tokens, list(running)
+        new = sum(left(job) for job in jobs if job.is_prefilling)
+        return new + self.ratio * sum(left(job) for job in jobs if not job.is_prefilling)
 
     def continued(self, running: Sequence[JobView], *, is_short: bool) -> None:
         """The share falls, or jumps after a shortage."""
-        if not running:
-            return
-        if is_short:
-            decoded = sum(job.n_outputs + _STEPS_AHEAD for job in running)
-            self.ratio = min(1.0, decoded / (sum(job.max_output_tokens for job in running) + 1))
-        else:
-            self.ratio = max(self._least, self.ratio - self._slope)
+        if running:
+            gate = self._gate
+            self.ratio = gate.short_ratio(running) if is_short else gate.next_ratio(self.ratio)

@@ -22,7 +22,7 @@ from .contents import draw_contents
 __all__ = ["PRESETS", "Case", "draw_cached_case", "draw_case"]
 
 _SCHEDULERS = ("fcfs", "chunked", "slo", "sjf", "priority", "orca", "static")
-PRESETS = ("vllm", "vllm-v0", "trtllm", "sarathi", "lifo")
+PRESETS = ("vllm", "vllm-v0", "sglang", "trtllm", "sarathi", "lifo")
 """Schedulers that the fast engine runs beside those that `draw_case` chooses from."""
 
 

@@ -21,7 +21,7 @@ from qtheory.system.steptime import Roofline
 from qtheory.system.workload.request import Requests
 from sim import engine, reference
 from sim.fast.slack import Slack
-from sim.policies import Chunked, FirstChunk, LeastServed, Policy, make_policy, slack_tokens
+from sim.policies import Chunked, Expected, FirstChunk, LeastServed, Policy, make_policy, slack_tokens
 from sim.replica import Replica
 from sim.statistics import paired_difference
 from sim.testing import AffineStep
@@ -105,11 +105,20 @@ def test_the_fast_engine_runs_them() -> None:
             assert engine.why_stepwise(case.requests, case.policy, case.replica) is None
 
 
-@pytest.mark.parametrize("change", [{"admission": FirstChunk()}, {"ordering": LeastServed()}])
-def test_what_depends_on_the_size_of_a_chunk_goes_step_by_step(change: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"admission": FirstChunk()}, "chunk_size=slack"),
+        ({"admission": Expected()}, "two ledgers of decodes"),
+        ({"ordering": LeastServed()}, "two ledgers of decodes"),
+    ],
+)
+def test_what_the_fast_engine_does_not_have_beside_it_goes_step_by_step(
+    change: dict[str, Any], reason: str
+) -> None:
     case = draw_case(3, schedulers=[SLACK])
     policy = replace(case.policy, **change)
-    assert engine.why_stepwise(case.requests, policy, case.replica) == "chunk_size=slack"
+    assert engine.why_stepwise(case.requests, policy, case.replica) == reason
 
 
 FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
