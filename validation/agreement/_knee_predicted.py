@@ -18,10 +18,12 @@ __all__ = ["predicted_knees"]
 Good = Callable[[float], float | None]
 Seen = tuple[float, float]  # a rate, and how bad it is there
 
-_FIRST_STEP, _MOST_STEP = 0.03, 0.3
-_CLOSE, _STRAIGHT, _THERE = 0.03, 1.0, 0.03  # a bracket to interpolate in: relative width, height; or so near
-_TRIES = 14
-_LEAST_BAD = 1e-9
+_PAST, _MOST_STEP = 0.012, 0.35  # in the logarithm of the rate: a step goes a little beyond where it aims
+_SLOPE, _LEAST_SLOPE, _MOST_SLOPE = 8.0, 1.0, 60.0  # of the badness; the first where the formulas have none
+_CLOSE, _STRAIGHT = 0.03, 1.5  # a bracket to interpolate in: its width, and what the badness may rise in it
+_NARROW, _THERE = 0.004, 0.03  # or one this narrow, or a rate this near
+_TRIES, _STEPS, _FALLING = 14, 6, 4
+_LEAST_BAD = 1e-3
 
 
 def predicted_knees(question: Asked, overload_rps: float) -> dict[str, float]:
@@ -29,14 +31,17 @@ def predicted_knees(question: Asked, overload_rps: float) -> dict[str, float]:
     found: dict[str, float] = {}
     if question.replica.scheduler.name in MODELLED_SCHEDULERS:
         for tier in sorted(TIERS):  # the formulas first: they say where the chain is to look
-            knee = _knee(question, tier, overload_rps, found.get("closed"))
+            good = _good(question, tier)
+            knee = _around(good, *start) if (start := _start(question, found)) else None
+            if knee is None:
+                knee = _from_below(good, overload_rps * LOADS[::4])
             if knee is not None:
                 found[tier] = knee
     return found
 
 
-def _knee(question: Asked, tier: str, overload_rps: float, near: float | None) -> float | None:
-    """Largest rate with enough good requests; 0 if there is none; None if the tier refuses there."""
+def _good(question: Asked, tier: str) -> Good:
+    """Share of good requests at a rate, none above the limit; None if the tier refuses."""
 
     def good(rate_rps: float) -> float | None:
         try:
@@ -45,26 +50,50 @@ def _knee(question: Asked, tier: str, overload_rps: float, near: float | None) -
             return 0.0 if "limit" in str(error) and "no model" not in str(error) else None
         return point.goodput_frac
 
-    found = _around(good, near) if near else None
-    return _from_below(good, overload_rps * LOADS[::4]) if found is None else found
+    return good
 
 
-def _around(good: Good, start: float) -> float | None:
-    """The knee in the neighbourhood of a rate; None if it is not there."""
-    rate, step, share = start, _FIRST_STEP, good(start)
-    while share is not None and step < _MOST_STEP:
-        other = rate * (1 + step) if share >= GOOD_FRAC else rate / (1 + step)
-        there = good(other)
-        if there is not None and (there >= GOOD_FRAC) != (share >= GOOD_FRAC):
-            ends = sorted([(rate, _badness(share)), (other, _badness(there))])
-            return _between(good, ends[0], ends[1])
-        rate, share, step = other, there, 2 * step
+def _start(question: Asked, found: dict[str, float]) -> tuple[float, float] | None:
+    """The knee of the formulas and their slope there."""
+    knee = found.get("closed")
+    if not knee:
+        return None
+    good = _good(question, "closed")
+    below, above = (good(knee * math.exp(sign * _PAST)) for sign in (-1, 1))
+    if below is None or above is None:
+        return knee, _SLOPE
+    return knee, _limited((_badness(above) - _badness(below)) / (2 * _PAST))
+
+
+def _limited(slope: float) -> float:
+    return min(max(slope, _LEAST_SLOPE), _MOST_SLOPE)
+
+
+def _around(good: Good, start: float, slope: float) -> float | None:
+    """The knee by steps of Newton from a rate that is near it; None if it is not there."""
+    share = good(start)
+    if share is None:
+        return None
+    here = start, _badness(share)
+    for _ in range(_STEPS):
+        aim = -here[1] / slope
+        step = min(max(aim + math.copysign(_PAST, aim), -_MOST_STEP), _MOST_STEP)
+        rate = here[0] * math.exp(step)
+        share = good(rate)
+        if share is None:
+            return None
+        there = rate, _badness(share)
+        if (there[1] <= 0) != (here[1] <= 0):
+            return _between(good, min(here, there), max(here, there))
+        slope = _limited((there[1] - here[1]) / step)
+        here = there
     return None
 
 
 def _from_below(good: Good, rates: np.ndarray) -> float | None:
-    """The first knee on a ladder of rates."""
+    """The first knee on a ladder of rates; 0 too if the share is low and falls from the least rates on."""
     last: Seen | None = None
+    low: list[float] = []
     for rate in map(float, rates):
         share = good(rate)
         if share is None:
@@ -73,6 +102,10 @@ def _from_below(good: Good, rates: np.ndarray) -> float | None:
             last = rate, _badness(share)
         elif last is not None:
             return _between(good, last, (rate, _badness(share)))
+        else:
+            low.append(share)
+            if len(low) >= _FALLING and low == sorted(low, reverse=True):
+                return 0.0
     return 0.0 if last is None else None
 
 
@@ -92,21 +125,24 @@ def _badness(share: float) -> float:
 
 def _between(good: Good, low: Seen, high: Seen) -> float | None:
     """Secants that keep a bracket (Illinois rule), until what is left may be interpolated."""
-    weight_low = weight_high = 1.0
+    weights, moved = [1.0, 1.0], -1
     for _ in range(_TRIES):
-        if high[0] <= (1 + _CLOSE) * low[0] and high[1] - low[1] <= _STRAIGHT:
+        width = high[0] / low[0] - 1
+        if width <= _NARROW or (width <= _CLOSE and high[1] - low[1] <= _STRAIGHT):
             break
-        rate = _zero((low[0], weight_low * low[1]), (high[0], weight_high * high[1]))
+        rate = _zero((low[0], weights[0] * low[1]), (high[0], weights[1] * high[1]))
         share = good(rate)
         if share is None:
             return None
         bad = _badness(share)
         if abs(bad) <= _THERE:
             return rate
-        if bad <= 0:
-            low, weight_low, weight_high = (rate, bad), 1.0, weight_high / 2
-        else:
-            high, weight_high, weight_low = (rate, bad), 1.0, weight_low / 2
+        end = 0 if bad < 0 else 1
+        low, high = ((rate, bad), high) if end == 0 else (low, (rate, bad))
+        weights[end] = 1.0
+        if end == moved:
+            weights[1 - end] /= 2
+        moved = end
     return _zero(low, high)
 
 

@@ -225,15 +225,17 @@ def target_table(targets: Sequence[Target]) -> TextTable:
     ]  # fmt: skip
     rows = []
     for one in targets:
-        rows.append(
-            [one.name, str(one.n), str(one.n_undecided), _bounded(one.median), _bounded(one.median_bound),
-             _bounded(one.most), _bounded(one.most_decided), _bounded(one.most_bound), one.verdict]
-        )  # fmt: skip
+        beyond = "undecided" if one.n_undecided else "infinite"
+        sizes = [
+            _bounded(one.median, beyond), _bounded(one.median_bound), _bounded(one.most, beyond),
+            _bounded(one.most_decided, "infinite"), _bounded(one.most_bound),
+        ]  # fmt: skip
+        rows.append([one.name, str(one.n), str(one.n_undecided), *sizes, one.verdict])
     title = "Targets, per cent; an undecided error is not within the 95th percentile"
     return TextTable(title=title, head=head, rows=rows, n_left=1)
 
 
-def _bounded(value: float | None) -> str:
+def _bounded(value: float | None, beyond: str = "") -> str:
     if value is None:
         return "-"
-    return f"{100 * value:.1f}" if math.isfinite(value) else "undecided"
+    return f"{100 * value:.1f}" if math.isfinite(value) else beyond

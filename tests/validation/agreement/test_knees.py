@@ -132,3 +132,4 @@ def test_a_load_that_is_never_good_has_a_knee_of_nothing(world: dict[str, Any]) 
     world |= {"numeric": 1e-3, "closed": 1e-3, "sim": 1e-3}
     assert _simulated().rate_rps == 0.0
     assert predicted_knees(QUESTION, CAPACITY) == {"numeric": 0.0, "closed": 0.0}
+    assert sum(tier == "numeric" for tier, _ in world["asked"]) == 4

@@ -153,8 +153,15 @@ def test_what_the_package_keeps_is_of_the_design_and_written_as_it_is_now() -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [50])
-def test_a_cell_that_is_simulated_now_gives_the_bytes_that_are_kept(number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "with_knee"), [(79, True), (50, False)], ids=["all of it in overload", "a steady state"]
+)
+def test_a_cell_that_is_simulated_now_gives_the_bytes_that_are_kept(number: int, with_knee: bool) -> None:
     kept = read_simulations()
-    now = line_of(simulate_cell(CELLS[number], EFFORTS["full"]), kept.versions[number])
-    assert now in SIMULATIONS.read_text().splitlines()
+    effort, wanted = EFFORTS["full"], kept.cells[number]
+    if not with_knee:
+        effort, wanted = replace(effort, knee_requests=0), replace(wanted, knee=None)
+    now, then = (
+        line_of(one, kept.versions[number]) for one in (simulate_cell(CELLS[number], effort), wanted)
+    )
+    assert now == then
