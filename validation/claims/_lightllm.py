@@ -58,6 +58,7 @@ class FutureFits:
     """
 
     n_tokens: int
+    adapter_tokens: tuple[int, ...] = ()  # of the adapter of each client, which takes them from the memory
     reserves: ClassVar[bool] = False
     forgets_hits: ClassVar[bool] = False
 
@@ -89,16 +90,24 @@ class FutureFits:
         left = np.array([steps for steps, _ in held])
         now = np.array([each.prompt_tokens + max(each.n_outputs, 1) for _, each in held])
         most = np.max(left * np.arange(1, len(held) + 1) + np.cumsum(now))
+        if self.adapter_tokens:
+            most += sum(self.adapter_tokens[client] for client in {each.client for _, each in held})
         return bool(most < self.n_tokens)
 
 
-def lightllm(n_tokens: int, ordering: Ordering | DynamicOrdering | None = None, shed: Any = None) -> Policy:
+def lightllm(
+    n_tokens: int,
+    ordering: Ordering | DynamicOrdering | None = None,
+    *,
+    shed: Any = None,
+    adapter_tokens: tuple[int, ...] = (),
+) -> Policy:
     """The server with this memory; in order of arrival if no other is given."""
     return Policy(
         name="lightllm",
         ordering=ordering or Fcfs(),
         composition=_PromptsBetween(),
-        admission=FutureFits(n_tokens),
+        admission=FutureFits(n_tokens, adapter_tokens),
         shed=shed or Shedding(),
         budget_tokens=max(n_tokens // 6, _LEAST_PROMPT_TOKENS),
         max_seqs=_MOST_SEQS,

@@ -11,6 +11,7 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 
 from . import (
+    aibrix,
     cached_prefix_floor,
     distserve,
     fcfs_cliff,
@@ -26,6 +27,8 @@ from . import (
     prefill_stalls,
     retry_storm,
     shedding_above_the_limit,
+    slora,
+    slora_draws,
     vtc,
     watermark_preemptions,
 )
@@ -53,6 +56,9 @@ CLAIMS: dict[str, Claim] = {
         mooncake_trace,
         mooncake_transfer,
         vtc,
+        slora,
+        slora_draws,
+        aibrix,
     )
 }
 """All claims by name."""
