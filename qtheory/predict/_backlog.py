@@ -80,8 +80,8 @@ def _moves(mesh: Mesh, j: int) -> Floats:
     rows, gained = mesh.arrivals(mesh.seconds[:, j], mesh.left[:, j])
     rows[0], gained[0] = mesh.first_of_busy(rows[0], gained[0], float(mesh.idle[0, j]))
     mean = (rows * gained).sum(axis=1, keepdims=True)
-    second = 2 * mesh.remaining  # so that decodes alone have the variance of Poisson
-    whole_var = mean[:, 0] * (second + (demand.lasting - 1) * demand.mean_decode)
+    by_ends = mean[:, 0] * mesh.remaining  # half of what gives decodes alone the variance of Poisson
+    whole_var = by_ends + mean[:, 0] * (demand.lasting - 1) * demand.mean_decode
     told = (rows * (gained - mean) ** 2).sum(axis=1)
     hidden = np.maximum(whole_var - told, 0.0)[:, None]  # what the tokens do not tell
     unit = mesh.remaining * mesh.level
@@ -89,7 +89,11 @@ def _moves(mesh: Mesh, j: int) -> Floats:
     move = _within((gained - mesh.decoded[:, j][:, None]) / unit, rows, float(mesh.n_up))
     whole = np.clip(np.rint(move), 0, mesh.n_up - 1)
     rest = np.clip(move - whole, -1.0, 1.0)
-    q = np.minimum(var + rest**2, 1.0)
+    share = np.clip(
+        1 - (told - whole_var) / np.maximum(by_ends, 1e-300), 0.0, 1.0
+    )  # less if tokens tell more
+    ends = (share * mesh.decoded[:, j] / (unit * mesh.level))[:, None]
+    q = np.minimum(var + ends + rest**2, 1.0)
     if j == 0:  # nothing falls below no work at all
         q = np.where(whole == 0, np.maximum(rest, 0.0), q)
     down, up = rows * (q - rest) / 2, rows * (q + rest) / 2

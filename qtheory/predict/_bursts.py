@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainc
 
 from qtheory.system.workload import GammaArrivals, MmppArrivals, OpenArrivals
@@ -13,14 +16,35 @@ from ._drafts import mean_field
 from ._steps import Rule
 from .inputs import Engine
 
-__all__ = ["burstiness_within", "bursts_of"]
+__all__ = ["Following", "burstiness_within", "bursts_of"]
+
+Floats = NDArray[np.float64]
 
 _MOST = 4000
+_SHORTEST, _LONGEST, _N_TIMES = 1e-6, 100.0, 72  # mean gaps
 _ROUNDS = 12
 _MOST_BUSY = 0.98
 _SUMS = np.unique(np.round(np.geomspace(1.0, 3e5, 900)))  # all small n; between the others terms are a line
 _GAPS = np.diff(_SUMS)
 _WEIGHTS = (np.append(1.0, _GAPS) + np.append(_GAPS, 1.0)) / 2
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Following:
+    """Mean number of requests, beyond those of the mean rate, that follow a request within a time."""
+
+    arrivals: OpenArrivals
+    rate_rps: float
+
+    def __call__(self, times_s: Floats) -> Floats:
+        places = np.log(np.maximum(times_s, 1e-300) * self.rate_rps)
+        return np.asarray(np.where(times_s > 0, np.interp(places, *self._known), 0.0))
+
+    @cached_property
+    def _known(self) -> tuple[Floats, Floats]:
+        gaps = np.geomspace(_SHORTEST, _LONGEST, _N_TIMES)
+        within = [burstiness_within(self.arrivals, self.rate_rps, gap / self.rate_rps) for gap in gaps]
+        return np.log(gaps), (np.array(within) - 1) / 2
 
 
 def bursts_of(

@@ -18,11 +18,11 @@ from ._backlog import Backlog
 from ._cells import between
 from ._cells import spread as spread_on
 from ._clearing import FINE, clearing_s
-from ._followers import behind_whole, comers, followed, tokens_behind, with_mates
+from ._followers import Comers, comers
 from ._gridlaw import GridLaw, law_of_atoms
 from ._mesh import Mesh
 
-__all__ = ["FirstToken", "first_token", "first_tokens", "with_followers"]
+__all__ = ["FirstToken", "first_token", "first_tokens"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -31,6 +31,7 @@ _SHARES = (1 / 6, 3 / 6, 5 / 6)  # of the step that are over when a request arri
 _NODES = 9  # numbers running
 _EDGE, _SEVERAL = 0.01, 3  # places
 _MOST_STRETCH = 4.0
+_MOMENT_S = 1e-9  # after the arrival
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,6 +47,7 @@ class FirstToken:
     behind: (
         Floats  # (k, n_w) laws of the tokens that wait when the own prompt has ended; none if not asked for
     )
+    mates: Floats  # (k, n_w) the same with nobody that follows but the own batch, at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,10 @@ def _law(mesh: Mesh, found: _Found, cleared: Floats | None = None) -> FirstToken
     weights = np.array([weight.sum() for _, weight, _ in parts])
     laws = tuple(law_of_atoms(t, w) if w.sum() > 1e-9 else None for t, w, _ in parts)
     whole = law_of_atoms(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
-    behind = [law() if cleared is None else np.zeros(0) for _, _, law in parts]
+    waits = cleared is None
+    behind = [law(mesh) if waits else np.zeros(0) for _, _, law in parts]
+    lasting = waits and mesh.engine.demand.following is not None
+    mates = [law(mesh, at_once=True) for _, _, law in parts] if lasting else behind
     kept = [k for k, law in enumerate(laws) if law is not None]
     return FirstToken(
         law=whole,
@@ -94,6 +99,7 @@ def _law(mesh: Mesh, found: _Found, cleared: Floats | None = None) -> FirstToken
         joined=_joined(mesh, found)[kept],
         served=float(min(weights.sum(), 1.0)),
         behind=np.array(behind)[kept],
+        mates=np.array(mates)[kept],
     )
 
 
@@ -200,7 +206,7 @@ def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
     limits[: mesh.n_w] = mesh.longest
     whole, length = np.zeros((*found.ahead.shape[:2], n)), next_fast_len(2 * n, real=True)
     for limit in np.unique(limits):
-        own, alone = _own(mesh, float(limit), fine, n)
+        own = _own(mesh, float(limit), found.rests_s, fine, n)
         inner = np.where(limits == limit, found.ahead, 0.0)
         spread = np.zeros_like(whole)
         spread[:, :, 0] = inner[:, :, 0]
@@ -208,36 +214,37 @@ def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
         for part in range(1 - FINE, FINE):  # each cell as a triangle; nothing ahead stays nothing
             places = np.arange(1, inner.shape[2]) * FINE + part
             spread[:, :, places] += inner[:, :, 1:] * (FINE - abs(part)) / FINE**2
-        product = np.fft.rfft(spread, length, axis=2)
-        product[:, :-1] *= np.fft.rfft(own, length)
-        product[:, -1] *= np.fft.rfft(alone, length)
+        product = np.fft.rfft(spread, length, axis=2) * np.fft.rfft(own, length)[None]
         law = np.fft.irfft(product, length, axis=2).clip(0.0)
         law[:, :, n - 1] += law[:, :, n:].sum(axis=2)
         whole += law[:, :, :n]
     return whole
 
 
-def _own(mesh: Mesh, longest: float, fine: float, n: int) -> tuple[Floats, Floats]:
-    """Laws (n,) of a prompt of at most ``longest`` tokens with those of its batch that go before or beside
-    it, and alone; they add up to the share of those."""
-    engine = mesh.engine
-    probs = np.where(engine.demand.prompt_tokens <= longest, engine.demand.prompt_probs, 0.0)
-    alone = spread_on(engine.weighted_tokens / fine, probs, n)
-    mean_batch = engine.demand.mean_batch
-    if mean_batch <= 1:
-        return alone, alone
+def _own(mesh: Mesh, longest: float, rests_s: Floats, fine: float, n: int) -> Floats:
+    """Laws (rests, n) of a prompt of at most ``longest`` tokens with those of its batch that go before it;
+    where whole prompts go together, with those that come behind before the step ends. The last is alone.
+
+    They add up to the share of such prompts.
+    """
+    demand = mesh.engine.demand
+    probs = np.where(demand.prompt_tokens <= longest, demand.prompt_probs, 0.0)
+    alone = spread_on(mesh.engine.weighted_tokens / fine, probs, n)
+    if demand.mean_batch <= 1:
+        return np.broadcast_to(alone, (len(rests_s), n))
     transform = np.fft.rfft(alone, 2 * n)
-    others = 1 / (mean_batch - (mean_batch - 1) * transform)  # before the own one
-    if not mesh.rule.mixed:
-        others = others**2  # and behind it: all go together
-    found = np.fft.irfft(transform * others, 2 * n).clip(0.0)
-    found[n - 1] += found[n:].sum()
-    return np.asarray(found[:n]), alone
+    before = demand.mean_batch - 1
+    behind = np.zeros_like(rests_s) if mesh.rule.mixed else demand.mates(np.maximum(rests_s, _MOMENT_S))
+    others = (1 + before - before * transform) * (1 + behind[:, None] - behind[:, None] * transform)
+    others[-1] = 1.0
+    found = np.fft.irfft(transform / others, 2 * n, axis=1).clip(0.0)
+    found[:, n - 1] += found[:, n:].sum(axis=1)
+    return np.asarray(found[:, :n])
 
 
 def _at(
     mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int
-) -> tuple[Floats, Floats, Callable[[], Floats]]:
+) -> tuple[Floats, Floats, Callable[..., Floats]]:
     """Atoms of TTFT, and what computes the law of what waits at its end, for the k-th number running."""
     running = min(float(found.nodes[k]), mesh.engine.slots)
     n, full = len(cleared), mesh.full_cells * FINE
@@ -247,34 +254,27 @@ def _at(
     lengths = mesh.table.prompt_s(one, np.maximum(np.arange(full + 1) / FINE, 1 / FINE))
     rest = found.rests_s[:, None]
     times = rest + cleared[None, :]
+    rest = np.broadcast_to(
+        np.where(np.arange(len(rest)) < len(rest) - 1, np.maximum(rest[:, 0], _MOMENT_S), 0.0)[:, None],
+        total.shape,
+    )
+    own = np.broadcast_to(lengths[np.minimum(last, full)], total.shape)
     if not mesh.rule.mixed:
-        own = np.broadcast_to(lengths[np.minimum(last, full)], total.shape)
-        return times.ravel(), total.ravel(), lambda: behind_whole(mesh, own, total)
-    before = np.maximum(times - lengths[last][None, :], 1e-9)
-    room = full - last
-    none, extra = comers(mesh, before, room)
+        return times.ravel(), total.ravel(), Comers(times_s=own, since_s=rest, weight=total).law
+    before = np.maximum(times - own, _MOMENT_S)
+    none, extra = comers(mesh, before, full - last)
     none[-1, : full + 1] = 1.0  # the step of who found nobody begins at once
     grown = np.minimum(last[None, :] + extra, full)
     low = np.minimum(grown.astype(np.intp), full - 1)
     longer = lengths[low] + (grown - low) * (lengths[low + 1] - lengths[low])
-    late = times + np.maximum(longer - lengths[last][None, :], 0.0)
+    late = times + np.maximum(longer - own, 0.0)
     lone, met = total * none, total * (1 - none)
-    atoms = np.concatenate([times.ravel(), late.ravel()])
+    since = before.copy()
+    since[-1, : full + 1] = 0.0
+    few = Comers(times_s=own, since_s=since, weight=lone)
+    some = Comers(times_s=late, since_s=np.zeros_like(late), weight=met, served=extra / FINE, somebody=True)
 
-    def behind() -> Floats:
-        own = np.broadcast_to(lengths[last], total.shape)
-        zero, at_once = np.zeros(total.shape), np.zeros(total.shape)
-        at_once[-1, : full + 1] = lone[-1, : full + 1]
-        found = tokens_behind(mesh, own, zero, lone - at_once)
-        found += with_mates(mesh, tokens_behind(mesh, own, zero, at_once))
-        return found + tokens_behind(mesh, late, extra / FINE, met, somebody=True)
+    def behind(mesh: Mesh, *, at_once: bool = False) -> Floats:
+        return few.law(mesh, at_once=at_once) + some.law(mesh, at_once=at_once)
 
-    return atoms, np.concatenate([lone.ravel(), met.ravel()]), behind
-
-
-def with_followers(mesh: Mesh, first: FirstToken) -> FirstToken:
-    """With those behind that come later than the own batch, but more often than others because they cluster:
-    half of what the arrivals vary more over the time that requests run."""
-    demand = mesh.engine.demand
-    extra = (demand.lasting - demand.burstiness) / 2
-    return replace(first, behind=np.array([followed(mesh, law, extra) for law in first.behind]))
+    return np.concatenate([times.ravel(), late.ravel()]), np.concatenate([lone.ravel(), met.ravel()]), behind

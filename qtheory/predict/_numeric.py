@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qtheory.system.slo import Slo
 
 from ._backlog import Backlog
-from ._first_token import FirstToken, first_token, with_followers
+from ._first_token import FirstToken, first_token
 from ._gaps import gap_law
 from ._gridlaw import GridLaw, law_of_atoms, mixed_law
 from ._per_token import DecodeAtoms, decode_atoms
@@ -19,7 +19,7 @@ from ._settled import settled
 from ._steps import Rule
 from .inputs import Engine
 
-__all__ = ["Steady", "by_little", "columns_of", "steady", "steady_of"]
+__all__ = ["Steady", "columns_of", "decoded", "steady", "steady_of"]
 
 Floats = NDArray[np.float64]
 
@@ -53,12 +53,19 @@ def steady(engine: Engine, rule: Rule, rate_rps: float) -> Steady:
 def steady_of(backlog: Backlog) -> Steady:
     """Laws of all requests."""
     first = first_token(backlog)
-    decode = decode_atoms(backlog, first)
-    factor = by_little(backlog, first, decode)
-    demand = backlog.mesh.engine.demand
-    if demand.lasting > demand.burstiness:  # the chain knows nothing of who follows later
-        decode = decode_atoms(backlog, with_followers(backlog.mesh, first))
+    decode, factor = decoded(backlog, first)
     return Steady(backlog=backlog, first=first, decode=decode, by_little=factor)
+
+
+def decoded(backlog: Backlog, first: FirstToken, behind: Floats | None = None) -> tuple[DecodeAtoms, float]:
+    """Decode times, and what makes the mean gap of the sums that of Little's law.
+
+    The chain knows nothing of who follows later than at once, so its law is that of sums without those.
+    """
+    decode = decode_atoms(backlog, first, behind)
+    if backlog.mesh.engine.demand.following is None:
+        return decode, by_little(backlog, first, decode)
+    return decode, by_little(backlog, first, decode_atoms(backlog, first, behind, at_once=True))
 
 
 def gap_of(backlog: Backlog) -> float:

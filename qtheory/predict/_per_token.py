@@ -10,7 +10,7 @@ process would.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from scipy.special import betaincinv, gammaincinv
 from ._backlog import Backlog
 from ._cells import between
 from ._first_token import FirstToken
+from ._followers import followed
 from ._mesh import Mesh, StepsAt
 
 __all__ = ["DecodeAtoms", "decode_atoms"]
@@ -54,24 +55,28 @@ class _Held:
     var: Floats
     behind_mean: Floats  # of these what comes from the prompts behind at the start
     behind_var: Floats
+    more_mean: Floats  # and what one request more behind adds
+    more_var: Floats
     gap_s: float  # in the long run
     alone_s: float  # a step of decodes only
     longest_s: float
     lone_start: float  # probability that nothing waits at first
     lone_next: float  # and again after a step of decodes only
 
-    def at(self, d: float, own: float) -> tuple[float, float]:
-        """Mean and variance of d gaps if ``own`` times as much as usual is behind."""
+    def at(self, d: float, own: float, later: float) -> tuple[float, float]:
+        """Mean and variance of d gaps if ``own`` times as much as usual is behind, and ``later`` follow."""
         place = min(d, float(_LONGEST))
         steps = np.arange(_LONGEST + 1.0)
         half = _LONGEST // 2
         slope = (self.var[-1] - self.var[half]) / (_LONGEST - half)
-        mean, var, more, more_var = (
+        mean, var, more, more_var, each, each_var = (
             float(np.interp(place, steps, column))
-            for column in (self.mean, self.var, self.behind_mean, self.behind_var)
-        )
-        mean += (d - place) * self.gap_s + (own - 1) * more
-        return mean, max(var + (d - place) * slope + (own - 1) * more_var, 0.0)
+            for column in (
+                self.mean, self.var, self.behind_mean, self.behind_var, self.more_mean, self.more_var
+            )
+        )  # fmt: skip
+        mean += (d - place) * self.gap_s + (own - 1) * more + later * each
+        return mean, max(var + (d - place) * slope + (own - 1) * more_var + later * each_var, 0.0)
 
 
 def _held(mesh: Mesh, running: float, start: Floats) -> _Held:
@@ -88,21 +93,23 @@ def _held(mesh: Mesh, running: float, start: Floats) -> _Held:
         second = until @ (seconds**2 + 2 * seconds * (prompts @ first))
         weighted = until @ (seconds[:, None] * cycle)
     mean_to, square_to = np.zeros(mesh.n_w), np.zeros(mesh.n_w)
-    sums = [(0.0, 0.0, 0.0, 0.0)]
+    starts = np.stack([start, np.eye(mesh.n_w)[0], followed(mesh, start, np.array(1.0))])
+    means, squares = [np.zeros(3)], [np.zeros(3)]
     for _ in range(_LONGEST):
         square_to = second + 2 * weighted @ mean_to + cycle @ square_to
         mean_to = first + cycle @ mean_to
-        sums.append(
-            (float(start @ mean_to), float(start @ square_to), float(mean_to[0]), float(square_to[0]))
-        )
-    mean, square, empty, empty_square = np.array(sums).T
-    var, empty_var = np.maximum(square - mean**2, 0.0), np.maximum(empty_square - empty**2, 0.0)
+        means.append(starts @ mean_to)
+        squares.append(starts @ square_to)
+    mean, empty, longer = np.array(means).T
+    var, empty_var, longer_var = np.maximum(np.array(squares).T - np.array(means).T ** 2, 0.0)
     at_decodes = float(chain.stationary[decodes].sum())
     return _Held(
         mean=mean,
         var=var,
         behind_mean=mean - empty,
         behind_var=var - empty_var,
+        more_mean=longer - mean,
+        more_var=longer_var - var,
         gap_s=float(chain.stationary @ seconds) / max(at_decodes, 1e-12),
         alone_s=float(seconds[0]),
         longest_s=float(seconds.max()),
@@ -154,9 +161,12 @@ class _Stay:
         return np.clip(seen, 0.0, self.backlog.mesh.engine.slots)
 
 
-def decode_atoms(backlog: Backlog, first: FirstToken, behind: Floats | None = None) -> DecodeAtoms:
+def decode_atoms(
+    backlog: Backlog, first: FirstToken, behind: Floats | None = None, *, at_once: bool = False
+) -> DecodeAtoms:
     """The law, for the numbers running of ``first``; groups of outputs with ``behind`` (g,) times as many
-    tokens behind them as in order of arrival."""
+    tokens behind them as in order of arrival; with nobody that follows but the own batch ``at_once``."""
+    first = replace(first, behind=first.mates) if at_once else first
     mesh, stay = backlog.mesh, _Stay(backlog, first)
     steps, weights, prompts = mesh.engine.demand.decode_groups
     if not len(steps):  # nobody decodes
@@ -178,7 +188,10 @@ def decode_atoms(backlog: Backlog, first: FirstToken, behind: Floats | None = No
         place = between(nodes, stay.seen(d * gap_s, slow.memory_s))
         longer = 1 + own * (prompts[g] / mesh.engine.demand.mean_prompt - 1)
         longer *= 1.0 if behind is None else float(behind[g])
-        fitted = _fitted(mesh.rule.mixed, held, place, slow, _Group(float(d), max(longer, 0.0), gap_s))
+        times_s = first.law.mean_s + np.array([0.0, d * gap_s])
+        _, later = np.diff(mesh.engine.demand.mates(times_s, at_once=at_once), prepend=0.0)
+        group = _Group(float(d), max(longer, 0.0), float(later), gap_s)
+        fitted = _fitted(mesh.rule.mixed, held, place, slow, group)
         seconds[:, g], mass[:, g], means[:, g] = fitted
     return DecodeAtoms(steps=steps, step_weights=weights, seconds=seconds, mass=mass, mean_s=means)
 
@@ -196,6 +209,7 @@ class _Group:
 
     steps: float
     behind: float  # tokens behind at the start, to those in the mean
+    later: float  # requests that follow later, beyond the mean rate
     gap_s: float
 
 
@@ -255,7 +269,7 @@ def _fitted(
 ) -> tuple[Floats, Floats, Floats]:
     """Atoms (k, m) of d gaps: no prompt in any of them, or else a beta or gamma law of the right moments."""
     (low, share), d = place, group.steps
-    sums = np.array([each.at(d, group.behind) for each in held])  # (nodes, 2)
+    sums = np.array([each.at(d, group.behind, group.later) for each in held])  # (nodes, 2)
     plain = np.array([[h.alone_s, h.longest_s, h.lone_start, h.lone_next] for h in held])
     part = share[:, None]
     mean, var = ((1 - part) * sums[low] + part * sums[low + 1]).T

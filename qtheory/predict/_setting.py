@@ -8,7 +8,7 @@ from qtheory.system.replica import ReplicaSpec
 from qtheory.system.slo import Slo
 from qtheory.system.workload import OpenArrivals, Workload
 
-from ._bursts import bursts_of
+from ._bursts import Following, bursts_of
 from .demand import demand_of
 from .inputs import Engine, engine_of
 
@@ -44,6 +44,7 @@ class Setting:
         if isinstance(arrivals, OpenArrivals) and engine.demand.burstiness > 1:
             mixed = not self.replica.scheduler.whole_prompts
             queueing, running = bursts_of(arrivals, engine, rate_rps, limit_rps, mixed=mixed)
-            demand = replace(engine.demand, burstiness=queueing, slow_burstiness=running)
+            following = Following(arrivals=arrivals, rate_rps=rate_rps)
+            demand = replace(engine.demand, burstiness=queueing, slow_burstiness=running, following=following)
             engine = replace(engine, demand=demand)
         return replace(self, rate_rps=rate_rps, engine=engine)

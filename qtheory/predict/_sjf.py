@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ._backlog import Backlog
 from ._closed import formulas_of
-from ._first_token import FirstToken, first_token, first_tokens, with_followers
-from ._numeric import Steady, by_little, columns_of
-from ._per_token import DecodeAtoms, decode_atoms
+from ._first_token import FirstToken, first_token, first_tokens
+from ._numeric import Steady, columns_of, decoded
+from ._per_token import DecodeAtoms
 from ._setting import Setting
 from ._settled import settled
 from ._steps import Rule
@@ -38,12 +38,7 @@ def numeric(setting: Setting) -> dict[str, Any]:
     length."""
     backlog = settled(setting.engine, _RULE, setting.rate_rps)
     base = first_token(backlog)
-    behind = _behind(backlog, base)
-    decode = decode_atoms(backlog, base, behind)
-    factor = by_little(backlog, base, decode)
-    demand = setting.engine.demand
-    if demand.lasting > demand.burstiness:
-        decode = decode_atoms(backlog, with_followers(backlog.mesh, base), behind)
+    decode, factor = decoded(backlog, base, _behind(backlog, base))
     points, classes = [], _classes(setting, limit(setting), _for_place(backlog))
     firsts = first_tokens(backlog, [ratio for _, _, ratio, _ in classes])
     for first, (low, high, _, share) in zip(firsts, classes, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -42,6 +43,9 @@ class Demand:
         Mean prompt of the requests with each number of decode steps; by default a straight line.
     slow_burstiness : float, optional
         Index of dispersion over the time in which requests run; by default ``burstiness``.
+    following : callable (array) -> array, optional
+        Mean number of requests, beyond those of the mean rate, that follow a request within each of so many
+        seconds; by default those of its batch, at once.
 
     Raises
     ------
@@ -69,6 +73,7 @@ class Demand:
     burstiness: float = 1.0
     paired_prompts: Floats | None = None
     slow_burstiness: float | None = None
+    following: Callable[[Floats], Floats] | None = None
 
     def __post_init__(self) -> None:
         checks.non_negative(prompt_decode=self.prompt_decode, burstiness=self.burstiness)
@@ -82,6 +87,13 @@ class Demand:
     def mean_batch(self) -> float:
         """Requests of the geometric batches that stand for the arrivals while prompts queue."""
         return max((1 + self.burstiness) / 2, 1.0)
+
+    def mates(self, times_s: Floats, *, at_once: bool = False) -> Floats:
+        """Mean requests beyond those of the mean rate that follow a request within each of ``times_s``, s; or
+        those of its batch ``at_once``."""
+        if self.following is not None and not at_once:
+            return self.following(times_s)
+        return np.where(times_s > 0, self.mean_batch - 1, 0.0)
 
     def prompt_moment(self, k: int) -> float:
         """E[s^k] for k up to 3, tokens to the power k."""

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from qtheory.predict import limit_rps, predict
-from qtheory.predict._bursts import _batches_like
+from qtheory.predict._bursts import Following, _batches_like
+from qtheory.predict._models import prepared
 from qtheory.predict._numeric import steady
 from qtheory.predict._steps import Rule
 from qtheory.predict.demand import demand_of
 from qtheory.predict.inputs import engine_of
+from qtheory.system.workload import GammaArrivals
 from tests.qtheory.predict.worlds import world
 
 
@@ -74,3 +76,31 @@ def test_at_vanishing_load_the_first_of_a_batch_starts_alone_and_the_others_shar
     batch = (1 + dispersion) / 2
     others = base_s + slope_s * (2 * batch - 1)  # those on both sides of one that is not the first
     assert found == pytest.approx(base_s + slope_s + (1 - 1 / batch) * others, rel=2e-3)
+
+
+def test_gamma_arrivals_follow_each_other_as_often_as_is_counted() -> None:
+    arrivals, rate_rps, windows_s = GammaArrivals(cv=2.0), 3.0, np.array([0.02, 0.3, 2.0])
+    counts = []
+    for run in range(24):
+        times_s = arrivals.arrival_times(np.random.default_rng([9, run]), rate_rps, n=20_000)
+        inner = times_s[times_s < times_s[-1] - windows_s.max()]
+        places = np.searchsorted(times_s, inner[:, None] + windows_s[None, :], side="right")
+        counts.append((places - np.arange(1, len(inner) + 1)[:, None]).mean(axis=0) - rate_rps * windows_s)
+    error = np.std(counts, axis=0, ddof=1) / len(counts) ** 0.5
+    found = Following(arrivals=arrivals, rate_rps=rate_rps)(windows_s)
+    assert np.all(np.abs(found - np.mean(counts, axis=0)) < 4 * error)
+    assert np.all(np.diff(found) > 0)
+    assert found[-1] < 1.5
+
+
+@pytest.mark.parametrize("scheduler", ["chunked", "fcfs"])
+def test_seldom_bursts_on_a_server_that_is_mostly_idle_have_a_law_without_negative_parts(
+    scheduler: str,
+) -> None:
+    replica, workload = world(
+        hardware="a10g", model="llama-3.2-3b", workload="code", arrivals="gamma(cv=2)", scheduler=scheduler
+    )
+    model, setting = prepared(replica, workload, None)
+    setting = setting.at_rate(0.2, model.limit(setting).rate_rps)
+    found = steady(setting.engine, Rule(mixed=scheduler == "chunked"), 0.2).backlog
+    assert found.decoded_share == pytest.approx(1.0, abs=1e-4)
