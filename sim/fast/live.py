@@ -59,7 +59,8 @@ class Live(Halves):
         self.post, self.clock = post, clock
         self.total_blocks = state.replica.n_blocks
         self.wanted_blocks = self.n_requests = 0
-        self._used_blocks, self._grows_s, self._seen_run = 0, -math.inf, self.run_under_way
+        self._used_blocks, self._n_begun, self._grows_s = 0, 0, -math.inf
+        self._seen_run = self.run_under_way
         self.settled_s = -math.inf
 
     @property
@@ -81,35 +82,43 @@ class Live(Halves):
         """Tokens that are known and not computed."""
         state, cohort = self.state, self._cohort
         tail, left = state.tail, self.known_tokens - cohort.context_tokens + cohort.size
-        if state.chunks:
-            for job, _ in state.chunks:
-                left -= job.computed_tokens
-                if job is tail:
-                    tail = None
-        if tail is not None:
-            left -= tail.computed_tokens
-        for job in state.stalled:
-            left -= job.computed_tokens
-        return left
+        if state.chunks or state.stalled:
+            inside = [*state.stalled, *(job for job, _ in state.chunks if job is not tail)]
+            left -= sum(job.computed_tokens for job in inside)
+        return left if tail is None else left - tail.computed_tokens
 
     @property
     def used_blocks(self) -> int:
         """Blocks in use."""
+        run, now_s = self.run_under_way, self.clock.now_s
         if self.phase != RUN:
             return self.total_blocks - self.state.free
-        if self.clock.now_s < self._grows_s and self._seen_run is self.run_under_way:
-            return self._used_blocks
-        done, begun = self.done_steps()
-        _, _, first_s, slope_s = self._seen_run = self.run_under_way
-        cohort = self._cohort
-        self._used_blocks = used = (
-            self.total_blocks - self.state.free + cohort.blocks_in(begun) - cohort.blocks_needed()
-        )
-        self._grows_s = -math.inf  # the pass of the next step is yet to come
-        if begun > done:
-            span_s = begun * first_s + slope_s * (begun * done // 2)
-            self._grows_s = self.state.now_s + span_s - 2 * SAME_MOMENT_S
-        return used
+        if run is self._seen_run:
+            if now_s < self._grows_s:
+                return self._used_blocks
+        else:
+            self._seen_run, self._n_begun = run, 1
+            self._used_blocks = self.total_blocks - self.state.free
+        return self._grow(run, now_s)
+
+    def _grow(self, run: tuple[int, int, float, float], now_s: float) -> int:
+        """Blocks in use in the middle of a run, and until when: mostly one more step has begun."""
+        _, k, first_s, slope_s = run
+        passed_s, cohort, n = now_s - self.state.now_s, self._cohort, self._n_begun
+        end_s = n * first_s + slope_s * (n * (n - 1) // 2)
+        if n < k and end_s < passed_s - SAME_MOMENT_S:
+            self._used_blocks += cohort.offsets[(cohort.step + n) % self._block_tokens]
+            self._n_begun = n = n + 1
+            end_s = n * first_s + slope_s * (n * (n - 1) // 2)
+        if end_s <= passed_s + SAME_MOMENT_S:  # further on, or between two steps
+            done, n = self.done_steps()
+            self._n_begun = n
+            self._used_blocks = (
+                self.total_blocks - self.state.free + cohort.blocks_in(n) - cohort.blocks_needed()
+            )
+            end_s = n * first_s + slope_s * (n * (n - 1) // 2) if n > done else -math.inf
+        self._grows_s = self.state.now_s + end_s - 2 * SAME_MOMENT_S
+        return self._used_blocks
 
     def done_steps(self) -> tuple[int, int]:
         """Steps of the run under way that have ended, and that have begun."""
