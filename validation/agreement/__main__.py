@@ -15,7 +15,7 @@ from validation.trust import renewed
 
 from .comparison import agree
 from .effort import EFFORTS
-from .page import tables_of
+from .page import TABLES, tables_of
 from .simulations import read_simulations
 
 __all__ = ["main"]
@@ -33,8 +33,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, help="processes [number of cores]")
     asked = parser.parse_args(words)
     try:
-        before = read_text(asked.page, most_bytes=_MOST_BYTES, wanted="a page")
-        renewed(before, dict.fromkeys(("cells", "targets", "bands"), ""))  # a place for each, before the work
+        renewed(_text(asked.page), dict.fromkeys(TABLES, ""))  # a place for each, before the work
         kept = read_simulations()
         if not kept.cells:
             raise ConfigError(
@@ -45,12 +44,16 @@ def main(words: Sequence[str] | None = None) -> int:
             executor = workers if workers.jobs > 1 else None
             scores = agree(cells, EFFORTS["full"], executor=executor, simulated=kept.cells)
         beside = asked.page.with_name(f"{asked.page.name}.new")
-        beside.write_text(renewed(before, tables_of(scores, kept)), encoding="utf-8")
+        beside.write_text(renewed(_text(asked.page), tables_of(scores, kept)), encoding="utf-8")
         os.replace(beside, asked.page)
     except (ServingError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0
+
+
+def _text(page: Path) -> str:
+    return read_text(page, most_bytes=_MOST_BYTES, wanted="a page")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,10 @@ from .score import Score
 from .simulations import Simulations
 from .text import band_table, summary_of, target_table
 
-__all__ = ["tables_of"]
+__all__ = ["TABLES", "tables_of"]
+
+TABLES = ("cells", "targets", "bands")
+"""Places of the page that are written."""
 
 
 def tables_of(scores: Sequence[Score], kept: Simulations) -> dict[str, str]:
@@ -23,11 +26,8 @@ def tables_of(scores: Sequence[Score], kept: Simulations) -> dict[str, str]:
         Of all cells that are kept.
     kept : Simulations
     """
-    return {
-        "cells": _cells(scores, kept),
-        "targets": target_table(targets_of(scores)).markdown(),
-        "bands": band_table(bands_of(scores)).markdown(),
-    }
+    targets, bands = target_table(targets_of(scores)), band_table(bands_of(scores))
+    return dict(zip(TABLES, (_cells(scores, kept), targets.markdown(), bands.markdown()), strict=True))
 
 
 def _cells(scores: Sequence[Score], kept: Simulations) -> str:

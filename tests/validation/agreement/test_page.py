@@ -12,15 +12,15 @@ import pytest
 from tests.validation.agreement.kept import made
 from validation.agreement import Score, Simulated, Simulations, read_simulations
 from validation.agreement.__main__ import main
+from validation.agreement.page import TABLES
 from validation.trust import section_names
 
 PAGE = Path(__file__).parents[3] / "docs" / "agreement.md"
-TABLES = ["cells", "targets", "bands"]
 
 
 def test_the_page_is_of_all_cells_that_are_kept() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert section_names(text) == TABLES
+    assert section_names(text) == list(TABLES)
     n = len(read_simulations().cells)
     assert f"\n{'All' if n == 300 else f'{n} of the'} 300 cells are simulated (" in text
 
@@ -52,7 +52,7 @@ def _page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_its_tables_are_written_anew_and_the_words_around_them_stay(page: Path) -> None:
     assert main(["--page", str(page), "--jobs", "1"]) == 0
     text = page.read_text(encoding="utf-8")
-    assert section_names(text) == TABLES
+    assert section_names(text) == list(TABLES)
     assert "2 of the 300 cells are simulated (2 fcfs, 0 chunked" in text
     assert "by version 0.0.9, 0.1.0,\nwith 0.5 million requests at their loads." in text
     assert "Verdicts of the numeric tier: 1 outside, 1 within." in text
