@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ._queue import WaitingQueue
 from .job import Job, JobView
 from .kvcache import Chains, Contents, KvMemory
-from .policies import Account, ExpectingGate, Policy
+from .policies import Account, ExpectingGate, JudgingAccount, Policy
 from .replica import Replica
 
 __all__ = ["State"]
@@ -32,6 +32,8 @@ class State:
         self.waiting = WaitingQueue(policy.ordering)
         gate = policy.admission
         self.account: Account | None = gate.open_account() if isinstance(gate, ExpectingGate) else None
+        # Asked here and not in every pass: a check against a protocol costs more than a small pass.
+        self.judge = self.account if isinstance(self.account, JudgingAccount) else None
         self.running: list[Job] = []
         self.swapped: deque[tuple[Job, int]] = deque()  # with the blocks that each has on the host
         self.n_barren_preemptions = 0  # since a token was last sampled

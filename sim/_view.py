@@ -10,7 +10,7 @@ from qtheory.basics.errors import PlanError
 from ._state import State
 from .job import Job, JobView
 from .observe import Event
-from .policies import JudgingAccount, alone_s, slack_tokens
+from .policies import alone_s, slack_tokens
 
 __all__ = ["PassView"]
 
@@ -32,7 +32,7 @@ class PassView:
         self._state = state
         self._policy = state.policy
         self._memory = state.memory
-        self._judge = state.account if isinstance(state.account, JudgingAccount) else None
+        self._judge = state.judge
         if state.policy.chunk_size == "slack":
             self.prompts_left_tokens = self._slack_tokens()
 
