@@ -108,11 +108,16 @@ class Cohort:
 
     def leave(self) -> list[FastJob]:
         """Take out the members that have all their outputs."""
-        heap, step, gone = self.heap, self.step, []
+        heap, step, offsets, size, gone = self.heap, self.step, self.offsets, self._block_tokens, []
         while heap and heap[0][0] <= step:
             job = heappop(heap)[1]
-            self._forget(job)
-            job.computed_tokens = job.base + step
+            base = job.base
+            job.computed_tokens = computed = base + step
+            offsets[-base % size] -= 1
+            self.size -= 1
+            self.context_tokens -= computed + 1
+            if self.ledger is not None:
+                self.ledger.left(job)
             gone.append(job)
         return gone
 
