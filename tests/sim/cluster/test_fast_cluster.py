@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import runpy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from qtheory.system.cluster import ROUTERS, parse_router
 from qtheory.system.workload.request import Requests
 from sim.cluster import Change, Member, simulate_cluster, why_reference
+from sim.fast.live import Live
 from sim.fast.look import steps_by
 from sim.fast.paced import Paced
 from sim.fast.paced_chunked import PacedChunkedLoop
@@ -44,8 +46,7 @@ def test_the_engines_agree_on_3000_more_random_clusters(cached):
     _agree(range(20_000, 23_000), cached=cached)
 
 
-@pytest.mark.parametrize("name", sorted(ROUTERS))
-def test_the_engines_agree_on_a_busy_cluster(name):
+def _busy(name: str) -> dict[str, Any]:
     """Steps end between arrivals, so that loads are read in the middle of steps and of runs of steps."""
     rng, n = np.random.default_rng(5), 200
     requests = Requests(
@@ -58,14 +59,24 @@ def test_the_engines_agree_on_a_busy_cluster(name):
         Policy(name="chunked", budget_tokens=32, max_seqs=8),
         Replica(step_time=step_time, n_blocks=60, block_tokens=4),
     )
-    asked = {
+    return {
         "requests": requests,
         "members": [one] * 4,
         "router": make_router(parse_router(name)),
         "changes": (),
     }
+
+
+@pytest.mark.parametrize("name", sorted(ROUTERS))
+def test_the_engines_agree_on_a_busy_cluster(name):
+    asked = _busy(name)
     assert CASES["is_fast"](asked)
     assert not CASES["unequal"](asked)
+
+
+def test_a_fault_in_the_blocks_of_a_run_under_way_shows(monkeypatch):
+    monkeypatch.setattr(Live, "_grow", lambda self, run, now_s: self._used_blocks)
+    assert CASES["unequal"](_busy("kv_cost"))
 
 
 @pytest.mark.parametrize("kind", [Paced, PacedChunkedLoop])
