@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 AVERAGED, DAMPING, FIRST_TERMS = 20, 22.0, 24  # as in `invert_laplace`
-_FEW, _FEW_AVERAGED, _FEW_DAMPING = 13, 11, 15.0
+_FEW, _ROUGH = (13, 11, 15.0), (8, 7, 11.0)
 
 
 def euler_factors(ratio: Floats, n_terms: int, averaged: int, damping: float) -> Complexes:
@@ -149,13 +149,15 @@ def window_around(transform: Transform, t: float, *, tol: float, worst: float, m
     return window
 
 
-def window_of_few(transform: Transform, t: float) -> Window:
+def window_of_few(transform: Transform, t: float, *, is_rough: bool = False) -> Window:
     """A window of a smooth function from 25 values of its transform: error about 1e-6 of its size.
 
     Parameters
     ----------
     transform, t
         As for `invert_laplace`.
+    is_rough : bool
+        16 values, and an error of 1e-4 or so.
 
     Raises
     ------
@@ -168,5 +170,6 @@ def window_of_few(transform: Transform, t: float) -> Window:
     0.135335
     """
     checks.positive(t=t)
-    values = transform(_nodes(t, 0, _FEW + _FEW_AVERAGED + 1, _FEW_DAMPING))
-    return Window(t=t, values=values, n_terms=_FEW, averaged=_FEW_AVERAGED, damping=_FEW_DAMPING)
+    n_terms, averaged, damping = _ROUGH if is_rough else _FEW
+    values = transform(_nodes(t, 0, n_terms + averaged + 1, damping))
+    return Window(t=t, values=values, n_terms=n_terms, averaged=averaged, damping=damping)

@@ -120,12 +120,12 @@ class _Smooth:
     def transforms(self, s: Complexes) -> tuple[Complexes, Floats]:
         """As the protocol says."""
         n, last = s.size, len(self.panels) - 1
-        start = np.asarray(s[:, None], dtype=np.complex128)
+        start, drift = np.asarray(s[:, None], dtype=np.complex128), np.zeros((n, 1), dtype=np.complex128)
         y, mass = np.zeros(0), np.zeros(0)  # of the panels below
         lived, work = np.zeros((n, 1), dtype=np.complex128), 0.0  # integrals up to the panel
         rows, alone = [], []
         for i, panel in enumerate(self.panels):
-            sigma, value, slope = self._root(s, start, panel, y, mass)
+            sigma, value, slope = self._root(s, (start, drift), panel, y, mass)
             rate = self.rate_rps * -np.expm1(-sigma * panel.x) / (1 - slope)  # of sigma in the level
             turned = lived + (rate[:, :-1] * panel.x[:-1]) @ panel.rows.T
             below = work + panel.rows @ panel.x[:-1]
@@ -135,15 +135,19 @@ class _Smooth:
             rows.append(given.T[kept])
             alone.append(quiet[kept])
             y, mass = np.append(y, panel.x[:-1]), np.append(mass, panel.weight)
-            start, lived, work = sigma[:, -1:], turned[:, -1:], float(below[-1])
+            start, drift, lived, work = sigma[:, -1:], rate[:, -1:], turned[:, -1:], float(below[-1])
         return np.concatenate(rows), np.concatenate(alone)
 
     def _root(
-        self, s: Complexes, start: Complexes, panel: _Panel, y: Floats, mass: Floats
+        self, s: Complexes, begin: tuple[Complexes, Complexes], panel: _Panel, y: Floats, mass: Floats
     ) -> tuple[Complexes, Complexes, Complexes]:
-        """The stretched variable at the sizes of a panel, (s, n + 1), with a and its derivative there."""
+        """The stretched variable at the sizes of a panel, (s, n + 1), with a and its derivative there.
+
+        ``begin`` has it at the end of the panel below, and how fast it moved with the level there.
+        """
         lam, x, own = self.rate_rps, panel.x, panel.x[:-1]
-        wide = np.broadcast_to(start, (s.size, x.size))
+        start, drift = begin
+        wide = start + drift * (panel.level - float(mass.sum()))
         at = near(start[:, 0], float(x[-1]), 2 * lam * float(panel.weight.sum() * x[-1]))
         while at is not None:
             found = stretched(s[:, None], wide, self._ahead_near(at, panel, y, mass))

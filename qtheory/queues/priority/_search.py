@@ -23,6 +23,7 @@ _RTOL = 1e-7  # of a percentile
 _POINTS = 4  # of the inverse interpolation
 _EDGE = 1e-3  # nearest that a guess comes to the ends of its bracket, of its width
 _ROOT_RTOL, _LEAST = 1e-9, 1e-30
+_RATIOS = np.array([Window.LOW, 0.7, 0.85, 0.95, 0.99, 0.999, 1.001, 1.01, 1.05, 1.15, Window.HIGH])
 _HINTS = 8  # guesses that may come from windows before the bracket alone decides
 
 
@@ -31,7 +32,7 @@ class Near:
     """A tail as computed at one time, and the times around it where that says as much.
 
     Those are the ratios to ``t`` in ``span``, as far as fewer terms change the window by ``tol`` at most.
-    Without a window the tail is known at ``t`` alone.
+    Without a window the tail is known at ``t`` alone; with a window and an empty span it is a rough one.
     """
 
     t: float
@@ -39,6 +40,11 @@ class Near:
     window: Window | None = None
     span: tuple[float, float] = (1.0, 1.0)
     tol: float = 0.0
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether it only says where to look."""
+        return self.window is not None and self.span[0] >= self.span[1]
 
     @property
     def sure_times(self) -> list[float]:
@@ -50,15 +56,16 @@ class Near:
         if self.window is None:
             return None
 
-        def gap(t: Floats, _which: NDArray[np.intp]) -> Floats:
+        def gap(t: Floats, _which: NDArray[np.intp] | None = None) -> Floats:
             return np.log(np.maximum(self.tail(t), _LEAST) / goal)
 
-        ends = np.array([Window.LOW, Window.HIGH]) * self.t
-        high, low = gap(ends, np.arange(2))
-        if not high >= 0 >= low:
+        times = _RATIOS * self.t
+        values = gap(times)
+        i = int(np.argmax(values < 0))  # the first below
+        if i == 0:
             return None
-        values = np.array([high]), np.array([low])
-        return float(bracketed_root(gap, ends[0], ends[1], rtol=_ROOT_RTOL, values=values))
+        ends = values[i - 1 : i], values[i : i + 1]
+        return float(bracketed_root(gap, times[i - 1], times[i], rtol=_ROOT_RTOL, values=ends))
 
     def is_sure_at(self, time: float) -> bool:
         """Whether the window is as good there as at ``t``."""
@@ -76,12 +83,20 @@ class KnownPoints:
     nears: list[Near] = field(default_factory=list)
 
     def quantile(
-        self, tail: Callable[[float], Near], q: float, *, low: float, scale: float, slack: float
+        self,
+        tail: Callable[[float], Near],
+        q: float,
+        *,
+        low: float,
+        scale: float,
+        slack: float,
+        rough: Callable[[float], Near] | None = None,
     ) -> float:
         """Smallest t >= ``low`` with 1 - tail(t) >= q within ``slack``, where the tail is 1 up to ``low``.
 
         First at ``scale``, then where a window comes down to the goal; without one by inverse interpolation
-        in ln t and the logit of the tail, inside a bracket that shrinks at every step.
+        in ln t and the logit of the tail, inside a bracket that shrinks at every step. With ``rough``, a tail
+        that costs less, until a window comes down to the goal.
         """
         if not 0 < q < 1:
             raise ConfigError(f"q: {q:g} must lie strictly between 0 and 1")
@@ -102,22 +117,22 @@ class KnownPoints:
             if math.isfinite(end) and end - start <= _RTOL * end:
                 return end
             slow = len(widths) > 2 and end - start > 0.5 * widths[-3]
-            inside = [t for _, t in hints if t is not None and start < t < end]
-            if inside and len(widths) < _HINTS:
-                guess = inside[-1]
-            else:
-                guess = self._guess(i, goal, (start, end), scale, slow=slow)
+            asked = [t for _, t in hints if t is not None]
+            inside = [t for t in asked if start < t < end]
+            is_hint = bool(inside) and len(widths) < _HINTS
+            guess = inside[-1] if is_hint else self._guess(i, goal, (start, end), scale, slow=slow)
+            near = rough(guess) if rough is not None and not asked else tail(guess)
             widths.append(end - start)
-            hints.append(self._asked(tail(guess), goal))
+            hints.append((near, near.crossing(goal)))
+            if not near.is_rough or hints[-1][1] is None:  # else better is asked for there
+                self._keep_all(near)
         raise ConvergenceError(f"q: {q:g} of the response was not found in {_STEPS} steps")
 
-    def _asked(self, near: Near, goal: float) -> tuple[Near, float | None]:
-        """Keep what is sure, and say where the window comes down to the goal."""
+    def _keep_all(self, near: Near) -> None:
         times = sorted(near.sure_times)
         for time, value in zip(times, near.tail(np.array(times)).tolist(), strict=True):
             self._keep(time, value)
         self.nears.append(near)
-        return near, near.crossing(goal)
 
     def _keep(self, time: float, value: float) -> None:
         """Insert a point; its tail never rises above that of an earlier time (by rounding)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -93,20 +93,23 @@ class RankedTime:
         """Smallest t >= 0 with P(T <= t) >= q, broadcasting over q in (0, 1)."""
         levels, low = np.asarray(q, dtype=float), max(self.law.support[0], 0.0)
         idle = 1 - self.rate_rps * self.law.mean
+        rough = None if all_atoms_of(self.law) is not None else partial(self._near, is_rough=True)
         found = [
-            self._known.quantile(self._near, x, low=low, scale=float(self.law.ppf(x)) / idle, slack=_SLACK)
+            self._known.quantile(
+                self._near, x, low=low, scale=float(self.law.ppf(x)) / idle, slack=_SLACK, rough=rough
+            )
             for x in levels.ravel().tolist()
         ]
         return np.array(found).reshape(levels.shape)
 
-    def _near(self, t: float) -> Near:
+    def _near(self, t: float, *, is_rough: bool = False) -> Near:
         """The tail at t, and around it if no atom makes it turn."""
         if t <= 0 or t < self.law.support[0] or float(self.law.cdf(t)) <= 0:
             return Near(t=t, tail=np.ones_like)
         is_atomic = all_atoms_of(self.law) is not None
         if not is_atomic and float(self.law.sf(t)) > _MANY_LARGER:
             return self._among_sizes(t)
-        return self._beyond_sizes(t, is_atomic=is_atomic)
+        return self._beyond_sizes(t, is_atomic=is_atomic, is_rough=is_rough)
 
     def _among_sizes(self, t: float) -> Near:
         """Where many are larger than t: the mixture is smooth, its transform is resolved in the size."""
@@ -124,7 +127,7 @@ class RankedTime:
 
         return Near(t=t, tail=tail, window=window, span=_SPAN_AMONG, tol=_TOL)
 
-    def _beyond_sizes(self, t: float, *, is_atomic: bool) -> Near:
+    def _beyond_sizes(self, t: float, *, is_atomic: bool, is_rough: bool = False) -> Near:
         """Larger sizes are late for sure; the smaller ones are inverted one by one, without their jumps."""
         ladder = ladder_of(self.rate_rps, self.law, self.rule, t)
         sizes, weight = ladder.sizes[:, None], ladder.weight
@@ -141,6 +144,9 @@ class RankedTime:
             between = 0.0 if is_atomic else self.law.sf(at) - larger  # with no delay, late if larger
             return np.asarray(np.clip(larger + alone[-1] * between + window.at(at), 0.0, 1.0))
 
+        if is_rough:
+            window = window_of_few(late, t, is_rough=True)
+            return Near(t=t, tail=tail, window=window)
         worst = 1e-2 if is_atomic else 1e-3
         window = window_around(late, t, tol=_TOL, worst=worst, max_terms=192)
         if is_atomic:
