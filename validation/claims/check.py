@@ -17,6 +17,7 @@ from . import (
     fcfs_cliff,
     first_chunk_thrash,
     free_hits_over_admit,
+    kubeai,
     lifo_under_overload,
     littles_law,
     longest_prefix_starves,
@@ -59,6 +60,7 @@ CLAIMS: dict[str, Claim] = {
         slora,
         slora_draws,
         aibrix,
+        kubeai,
     )
 }
 """All claims by name."""
