@@ -14,6 +14,7 @@ from validation.step_times import check_step_times
 from validation.step_times.check import StepTimeCheck
 
 from .row import Miss, Row, rows_of, table
+from .sweep_rows import measured_sweeps
 
 __all__ = ["SECTIONS", "claim", "engine_replayed", "serving_points", "step_times"]
 
@@ -203,6 +204,7 @@ SECTIONS = MappingProxyType(
         "serving-points": serving_points,
         "mlperf": claim("mlperf"),
         "distserve": claim("distserve"),
+        "sweeps": measured_sweeps,
         "peer-des": engine_replayed,
     }
 )

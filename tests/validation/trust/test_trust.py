@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
 from qtheory.basics.errors import ConfigError
+from validation.sweeps import check_sweeps
 from validation.trust import SECTIONS, Row, renewed, rows_of, section_names, table
 from validation.trust.__main__ import main
 from validation.trust.row import Miss
+from validation.trust.sweep_rows import sweep_misses, sweep_table
 
 DATA = Path(__file__).parents[2] / "data"
 PAGE = Path(__file__).parents[3] / "docs" / "trust.md"
@@ -118,3 +121,20 @@ def test_bad_input_leaves_the_page_as_it_was(
     assert main(["distserve", *asked]) == 2
     assert "has no distserve/a100_latency_fits.csv" in capsys.readouterr().err
     assert page.read_bytes() == PAGE.read_bytes()
+
+
+def test_a_sweep_counts_once_a_quantity_and_not_where_it_was_fitted(tmp_path: Path) -> None:
+    rows = ["sweep_id,load,request_rate_rps,req_tput_rps,completed,ttft_mean_ms,tpot_mean_ms"]
+    rows += [f"{name},open_rate,4,4,200,50,10" for name in ("one", "two")]
+    (tmp_path / "rows.csv").write_text("\n".join(rows), encoding="utf-8")
+    common = {
+        "file": "rows.csv", "hardware": "a100", "model": "llama-3.1-8b", "tp": 2, "prompt": "constant(100)",
+        "output": "constant(20)", "arrivals": "poisson", "requests": 50, "judge": {"ttft": 0.25, "tpot": 0.1},
+    }  # fmt: skip
+    entries = [common | {"sweep_id": name, "role": "datasheet"} for name in ("one", "two")]
+    (tmp_path / "m.json").write_text(json.dumps({"sweep": entries}), encoding="utf-8")
+    misses = list(sweep_misses(check_sweeps(tmp_path / "m.json"), "vLLM"))
+    found = [(row.hardware, row.metric, row.route, row.n) for row in rows_of(misses)]
+    assert ("a100 x 2", "TPOT", "simulation", 2) in found
+    assert ("a100 x 2", "TTFT before the knee", "theory", 2) in found
+    assert "| all | all | TPOT |" in sweep_table(misses)
