@@ -16,7 +16,7 @@ from .theory import Theory, failing
 __all__ = ["Knee", "marks"]
 
 _KNEE_RTOL = 3e-3
-_KNEE_POINTS = {"closed": 6, "numeric": 3}
+_KNEE_POINTS = {"closed": 6, "numeric": 8}
 _STEP = 0.005
 
 

@@ -16,8 +16,8 @@ __all__ = ["Search", "find_knee"]
 
 Floats = NDArray[np.float64]
 _LEAST_BAD, _MOST_BAD = 1e-6, 1 - 1e-4  # shares of late requests beyond these are all alike
-_N_GRID = 600
-_MOST_DOUBLINGS = 40
+_N_GRID, _MOST_DOUBLINGS = 600, 40
+_STEPS = (0.5, 1.5)  # from a known rate to the next
 _ASIDE, _GAP = (0.95, 0.88), 0.995  # shares of a rate without an answer
 
 
@@ -29,8 +29,7 @@ def _link(good: ArrayLike) -> Floats:
 
 def _unlink(link: Floats) -> Floats:
     """Goodput of such a logarithm."""
-    odds = np.exp(np.clip(link, *_link([1.0, 0.0])))
-    return np.asarray(1 / (1 + odds))
+    return np.asarray(1 / (1 + np.exp(np.clip(link, *_link([1.0, 0.0])))))
 
 
 class Search:
@@ -169,18 +168,27 @@ class Search:
         both sides close by: every third time the middle is asked, so that the bracket does shrink.
         """
         if self._rates.size:
-            return None if self._is_settled(root, rtol) else root
+            return None if self._is_settled(root, rtol) else self._beyond(root, level)
         low = max(
             (rate for rate, good in self._known.items() if rate <= root and good >= level), default=root
         )
-        later = (rate for rate, good in self._known.items() if rate > low and good < level)
-        high = min(later, default=self.limit_rps)
+        high = min((r for r, good in self._known.items() if r > low and good < level), default=self.limit_rps)
         if high <= low * (1 + rtol) or math.isinf(high):
             return None
         if n % 3 == 2:
             return (low + high) / 2
         edge = min(0.4 * rtol * low, (high - low) / 3)
         return min(max(root, low + edge), high - edge)
+
+    def _beyond(self, root: float, level: float) -> float:
+        """The root; beyond all known points that of the line through two: a guide may be far off."""
+        rates = list(self.known)
+        if len(rates) < 2 or rates[0] < root < rates[-1]:
+            return root
+        first, second = rates[:2] if root <= rates[0] else rates[:-3:-1]
+        y1, y2, target = _link([self._known[first], self._known[second], level])
+        found = first + float(target - y1) * (second - first) / float(y2 - y1) if y1 != y2 else root
+        return min(max(found, _STEPS[0] * first), _STEPS[1] * first, _GAP * self.limit_rps)
 
     def _step_aside(self, missing: float, level: float) -> None:
         """Ask at lower rates where there is no answer; more is lost if the crossing does not move away."""

@@ -112,3 +112,11 @@ def test_above_the_limit_goodput_is_zero() -> None:
 def test_a_guide_without_increasing_rates_is_refused(rates: list[float]) -> None:
     with pytest.raises(ConfigError, match="guide"):
         Search(mm1, guide=(rates, [0.5] * len(rates)))
+
+
+def test_a_guide_that_is_far_off_and_falls_at_another_rate_is_left_behind() -> None:
+    rates = np.linspace(1.0, 20.0, 60)
+    guide = rates, 1 / (1 + np.exp(0.9 * rates - 13))
+    search = Search(lambda rate: 1 / (1 + math.exp(0.5 * rate - 5)), guide=guide)
+    assert search.crossing(0.9, rtol=3e-3) == pytest.approx(2 * (5 - math.log(9)), rel=4e-3)
+    assert search.n_asked <= 4
