@@ -87,5 +87,6 @@ class MMc:
         if n < 0:
             return 0.0
         load, c = self.rate_rps / self.service_rate_rps, self.n_servers
-        whole = float(poisson_below(c, load)) + float(poisson_pmf(c, load)) / (1.0 - load / c)
-        return float(poisson_pmf(min(n, c), load)) / whole * (load / c) ** max(n - c, 0)
+        at, full = poisson_pmf([min(n, c), c], load).tolist()
+        whole = float(poisson_below(c, load)) + full / (1.0 - load / c)
+        return float(at / whole * (load / c) ** max(n - c, 0))
