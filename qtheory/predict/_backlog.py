@@ -89,9 +89,7 @@ def _moves(mesh: Mesh, j: int) -> Floats:
     move = _within((gained - mesh.decoded[:, j][:, None]) / unit, rows, float(mesh.n_up))
     whole = np.clip(np.rint(move), 0, mesh.n_up - 1)
     rest = np.clip(move - whole, -1.0, 1.0)
-    share = np.clip(
-        1 - (told - whole_var) / np.maximum(by_ends, 1e-300), 0.0, 1.0
-    )  # less if tokens tell more
+    share = np.clip(1 - (told - whole_var) / np.maximum(by_ends, 1e-300), 0.0, 1.0)  # less if they tell more
     ends = (share * mesh.decoded[:, j] / (unit * mesh.level))[:, None]
     q = np.minimum(var + ends + rest**2, 1.0)
     if j == 0:  # nothing falls below no work at all

@@ -22,7 +22,7 @@ FILE = "benchmarks/slora_a10g_a100_rate_cv.csv"
 SCRIPT_SEED = 42
 """Of benchmarks/trace.py."""
 
-POLICIES = ("slora", "lifo", "abort")
+_POLICIES = ("slora", "lifo", "abort")
 _RANKS = {"S1": (8,), "S2": (64, 32, 16, 8), "S3": (16,), "S4": (64, 32, 16)}  # exp_suite.py, LORA_DIR
 _TOKENS_A_RANK = 4  # req_queue.py
 _NOTES = re.compile(r"lengths uniform \[(\d+), (\d+)\] in / \[(\d+), (\d+)\] out; setting (S\d)")
@@ -74,7 +74,7 @@ def read_rows(folder: Path) -> list[Row]:
     columns = ("sweep_id", "gpu", "model", "policy", "notes", *_NUMBERS)
     for line, row in enumerate(table(path, columns), start=2):
         said = _NOTES.search(row["notes"])
-        if row["policy"] not in POLICIES or said is None or said[5] not in _RANKS:
+        if row["policy"] not in _POLICIES or said is None or said[5] not in _RANKS:
             continue
         where = f"{path}: line {line}"
         value = {name: number(row, name, where) for name in _NUMBERS}
@@ -100,7 +100,7 @@ def read_rows(folder: Path) -> list[Row]:
         )
     if not rows:
         raise ConfigError(
-            f"{path}: no run with policy {', '.join(POLICIES)} that says its lengths and setting"
+            f"{path}: no run with policy {', '.join(_POLICIES)} that says its lengths and setting"
         )
     return rows
 
