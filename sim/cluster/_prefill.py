@@ -15,7 +15,7 @@ from ._mailbox import Mailbox
 from ._views import Texts
 from .member import Member
 
-__all__ = ["PrefillServer"]
+__all__ = ["PrefillServer", "prompts_of"]
 
 
 class PrefillServer(Stepper):
@@ -40,7 +40,7 @@ class PrefillServer(Stepper):
     ) -> None:
         self.mailbox = Mailbox()
         state = texts.state(member)
-        super().__init__(_prompts(requests), state, self.mailbox, observer)
+        super().__init__(prompts_of(requests), state, self.mailbox, observer)
         self.done: list[tuple[Job, float]] = []
         self.gone: list[tuple[Job, float, str]] = []
         self._held: set[int] = set()
@@ -71,7 +71,8 @@ class PrefillServer(Stepper):
         return list(self._held)
 
 
-def _prompts(requests: Requests) -> Requests:
+def prompts_of(requests: Requests) -> Requests:
+    """The same with one token of output each; what outputs are thought to be stays."""
     one = np.ones(len(requests), dtype=np.int64)
     given = requests.predicted_output_tokens
     predicted = requests.output_tokens.astype(np.float64) if given is None else given

@@ -19,6 +19,7 @@ from sim.observe import Observer
 from sim.record import Records
 from sim.routing import LeastRequests, Router
 
+from ._fast_pools import fast_pools, why_pools_stepwise
 from ._pools import PoolRun
 from .link import Link
 from .member import Member
@@ -181,6 +182,10 @@ def simulate_pools(
         raise ConfigError(f"until_s: {until_s} must be > 0")
     limits = {member.replica.max_model_len_tokens for member in (*pools.prefill, *pools.decode)} - {0}
     requests = cut_outputs(requests, min(limits, default=0))
+    if not observers and why_pools_stepwise(requests, pools, client_cap=client_cap, until_s=until_s) is None:
+        found = fast_pools(requests, pools)
+        if found is not None:
+            return PoolRecords(**found)
     run = PoolRun(
         requests,
         pools,

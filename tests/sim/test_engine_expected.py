@@ -59,10 +59,18 @@ def test_the_engines_agree_on_random_cases(prefix_cache: bool, n_cases: int) -> 
     assert agreement.reached["hits a slot or block gate"] > 0.4 * n_cases
 
 
+SHOWN_BY = {
+    "opens in a run": 26,
+    "long outputs": 29,
+    "back of the line": 36,
+    "retraction": 16,
+}  # the case that a fault needs
+
+
 @pytest.mark.parametrize("draw", [draw_case, draw_cached_case])
 def test_they_agree_where_memory_is_short_and_outputs_may_be_long(draw: Callable[..., Case]) -> None:
     reached: Counter[str] = Counter()
-    for seed in range(12, 20):
+    for seed in (*range(12, 20), *SHOWN_BY.values()):
         found, rules = check_one(draw_tight(seed, draw))
         assert not found, seed
         reached.update(rules)
@@ -93,9 +101,6 @@ FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "retraction": lambda patch: patch.setattr(Outlook, "continued", lambda self, left: self.advance(1)),
     "decodes beside": lambda patch: patch.setattr(fill, "_prefill_first_chunked", fill.chunked),
 }
-
-
-SHOWN_BY = {"opens in a run": 26, "long outputs": 29, "back of the line": 36, "retraction": 16}  # the case
 
 
 @pytest.mark.parametrize("fault", FAULTS)

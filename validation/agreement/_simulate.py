@@ -13,11 +13,13 @@ from qtheory.system.replica import ReplicaSpec
 from qtheory.system.results import RunResult
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload import PairLengths, Workload
+from qtheory.system.workload.request import Requests
+from sim.cluster import has_fast_course
 from sim.engine import why_stepwise
 from sim.policies import make_policy
 from sim.replica import Replica
 from validation.answer import Study, run
-from validation.answer.apart import is_apart
+from validation.answer.apart import is_apart, pool_cluster_of, pools_of
 from validation.answer.point import build, requests_of
 
 from .effort import Effort
@@ -49,10 +51,19 @@ def within_reach(scenario: Scenario, effort: Effort) -> Effort:
         block_tokens=spec.block_tokens,
         max_model_len_tokens=spec.max_model_len_tokens,
     )
-    few = _STEPWISE_REQUESTS
+    requests, policy, few = requests_of(point.workload, effort.seed), make_policy(spec.scheduler), None
     if is_apart(scenario):
+        pools = pools_of(scenario, spec, policy, replica, pool_cluster_of(scenario))
         few = min(_APART_REQUESTS, effort.most_requests)
-    elif why_stepwise(requests_of(point.workload, effort.seed), make_policy(spec.scheduler), replica) is None:
+        lengths = requests.prompt_tokens[:few], requests.output_tokens[:few]
+        if has_fast_course(
+            Requests(arrival_s=np.zeros(len(lengths[0])), prompt_tokens=lengths[0], output_tokens=lengths[1]),
+            pools,
+        ):  # nobody is preempted even so
+            few = None
+    elif why_stepwise(requests, policy, replica) is not None:
+        few = _STEPWISE_REQUESTS
+    if few is None:
         return effort
     return replace(effort, first_requests=few, most_requests=few, overload_requests=few, knee_requests=0)
 

@@ -19,10 +19,7 @@ from sim.policies import Chunked, Policy
 from sim.replica import Replica
 from sim.routing import make_router
 
-__all__ = ["WHY_STEPWISE", "as_cluster", "check_pool_fields", "is_apart", "pool_cluster_of", "pools_of"]
-
-WHY_STEPWISE = "prefill and decode apart: every step of every instance is visited"
-"""Why pools run on the reference engine."""
+__all__ = ["as_cluster", "check_pool_fields", "is_apart", "pool_cluster_of", "pools_of"]
 
 _FIELDS = (
     "prefill_replicas",

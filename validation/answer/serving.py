@@ -24,6 +24,7 @@ from sim.cluster import (
     simulate_cluster,
     simulate_pools,
     summarize_cluster,
+    why_pools_stepwise,
     why_reference,
 )
 from sim.engine import measure, simulate, why_stepwise
@@ -37,7 +38,7 @@ from sim.routing import Router, make_router
 from sim.statistics import seeds
 from sim.summary import summarize
 
-from .apart import WHY_STEPWISE, as_cluster, is_apart, pool_cluster_of, pools_of
+from .apart import as_cluster, is_apart, pool_cluster_of, pools_of
 from .by_tenant import tenant_rows
 from .patient import WHY_STEPWISE as WHY_PATIENT
 from .patient import patience_of, summarize_attempts
@@ -239,7 +240,11 @@ class Setting:
     def _why(self, router: Router) -> str | None:
         """The reason for which a cluster runs step by step, or None."""
         if self._pools is not None:
-            return WHY_STEPWISE
+            client = self._client()
+            reason = why_pools_stepwise(
+                self._requests, self._pools, client_cap=client["client_cap"], until_s=client["until_s"]
+            )
+            return None if reason is None else f"prefill and decode apart: {reason}"
         return why_reference(self._requests, self._members())
 
 

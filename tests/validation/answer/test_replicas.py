@@ -73,7 +73,10 @@ def test_what_goes_step_by_step_is_said() -> None:
     assert answer.run(replace(two, router="least_requests", client_cap=2)).stepwise is None
     said = str(answer.run(replace(two, long_prefill_threshold_tokens=64)).stepwise)
     assert "long_prefill_threshold_tokens" in said
-    assert "prefill and decode apart" in str(answer.run(replace(two, scheduler="disaggregated")).stepwise)
+    apart = replace(two, scheduler="disaggregated")
+    assert answer.run(apart).stepwise is None
+    three = replace(apart, replicas=3, decode_replicas=2)
+    assert answer.run(three).stepwise == "prefill and decode apart: several instances of a kind"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_many_cases_run_in_both_engines_and_the_others_have_a_reason():
     assert results.engines_line().startswith(
         f"engine cases in both engines: {len(results.cases) - len(alone)};"
     )
-    assert {"ordering", "composition", "preemption=swap"} <= set(alone)
+    assert {"ordering", "preemption=swap"} <= set(alone)
     assert results.engines_line() in results.text().splitlines()
 
 

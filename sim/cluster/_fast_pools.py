@@ -1,0 +1,157 @@
+"""One prefill and one decode instance without visiting every request in every step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtheory.system.workload.request import Requests
+from sim.fast.garbage import no_garbage
+from sim.fast.inflow import unfit
+from sim.job import SAME_MOMENT_S
+from sim.policies import Chunked, Fcfs, FullPrompt
+from sim.record import Records, Status, StepRuns
+
+from ._fast_decode import LinkedDecodes, MemoryShortError
+from ._fast_prefill import PromptSteps
+from ._merge import merge_gaps, merge_steps
+from ._prefill import prompts_of
+
+if TYPE_CHECKING:
+    from .pools import Pools
+
+__all__ = ["fast_pools", "has_fast_course", "why_pools_stepwise"]
+
+
+def why_pools_stepwise(
+    requests: Requests, pools: Pools, *, client_cap: int = 0, until_s: float = math.inf
+) -> str | None:
+    """The reason why every step of every instance must be visited, or None if that may not be needed.
+
+    Parameters
+    ----------
+    requests : Requests
+    pools : Pools
+    client_cap : int
+        Requests in flight at the client at most; 0: no cap.
+    until_s : float
+        Moment at which the clock is stopped, seconds.
+
+    Examples
+    --------
+    >>> from sim.policies import Policy
+    >>> from sim.replica import Replica
+    >>> from sim.testing import ConstantStep
+    >>> from .link import Link
+    >>> from .member import Member
+    >>> from .pools import Pools
+    >>> one = Member(Policy(name="fcfs"), Replica(step_time=ConstantStep(1.0), n_blocks=40))
+    >>> apart = Pools(prefill=[one], decode=[one, one], link=Link(tokens_per_s=100.0))
+    >>> why_pools_stepwise(Requests(arrival_s=[0.0], prompt_tokens=[100], output_tokens=[3]), apart)
+    'several instances of a kind'
+    """
+    (first, *more), (second, *others) = pools.prefill, pools.decode
+    prefill, decode = first.policy, second.policy
+    reasons = {
+        "several instances of a kind": bool(more or others),
+        "layers sent one by one": pools.link.n_layers > 1,
+        f"first_token={pools.first_token}": pools.first_token == "decode_recompute",
+        "clients that wait for answers": client_cap > 0 or requests.after is not None,
+        "a clock that stops": not math.isinf(until_s),
+        "prefix_cache": first.replica.prefix_cache or second.replica.prefix_cache,
+        "composition": prefill.composition != Chunked(whole_prompts=True) or decode.composition != Chunked(),
+        "ordering": type(prefill.ordering) is not Fcfs,
+        "admission": type(prefill.admission) is not FullPrompt,
+        "shed": prefill.shed.action != "none",
+        "swap or counted memory": any(
+            one.replica.counting is not None or one.policy.preemption == "swap" for one in (first, second)
+        ),
+        "long_prefill_threshold_tokens": prefill.long_prefill_threshold_tokens > 0,
+        "on_unfit": prefill.on_unfit != "arrival" or decode.on_unfit != "arrival",
+        "budget_unit, lookahead_tokens or first_place": any(
+            (policy.budget_unit, policy.lookahead_tokens, policy.first_place) != ("token", 0, "with_prompt")
+            for policy in (prefill, decode)
+        ),
+        "decodes beyond the budget": decode.budget_tokens < decode.max_seqs,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def has_fast_course(requests: Requests, pools: Pools) -> bool:
+    """Whether requests can be served without visiting every step; found by doing it.
+
+    Parameters
+    ----------
+    requests : Requests
+    pools : Pools
+    """
+    return why_pools_stepwise(requests, pools) is None and fast_pools(requests, pools) is not None
+
+
+def fast_pools(requests: Requests, pools: Pools) -> dict[str, Any] | None:
+    """The fields of `PoolRecords`; None if a decode would be preempted.
+
+    Parameters
+    ----------
+    requests : Requests
+    pools : Pools
+        As `why_pools_stepwise` lets them through.
+    """
+    (first,), (second,) = pools.prefill, pools.decode
+    alone = prompts_of(requests)
+    never = unfit(alone, *first) | (unfit(requests, *second) & (requests.output_tokens > 1))
+    prompts = PromptSteps(requests, ~never, first)
+    at_end = pools.first_token == "transfer_end"
+    decodes = LinkedDecodes(len(requests), second, pools.link, prompts, tells_at_end=at_end)
+    with no_garbage():
+        try:
+            decodes.run()
+        except MemoryShortError:
+            return None
+    stop_s = max(prompts.now_s, decodes.now_s, float(np.max(requests.arrival_s[never], initial=0.0)))
+    one = prompts.tape.records(alone, n_blocks=first.replica.n_blocks, end_s=stop_s)
+    other = decodes.tape.records(requests, n_blocks=second.replica.n_blocks, end_s=stop_s)
+    begin_s, end_s = decodes.link_times_s()
+    is_sent = ~np.isnan(end_s)
+    one = replace(one, steps=_with_held(one, end_s, first.replica.block_tokens))
+    finish_s = np.where(is_sent, other.finish_s, one.finish_s)
+    records = replace(
+        one,  # nothing is computed again, or cached
+        requests=requests,
+        sent_s=requests.arrival_s,
+        status=np.where(never, int(Status.REJECTED), int(Status.FINISHED)),
+        first_token_s=np.where(is_sent & at_end, end_s, one.first_token_s),
+        finish_s=np.where(never, requests.arrival_s, finish_s),
+        gaps=merge_gaps((one, other)),
+        steps=merge_steps((one, other))[0],
+        n_blocks=one.n_blocks + other.n_blocks,
+    )
+    return {
+        "records": records,
+        "instances": (one, other),
+        "prefill": np.where(never, -1, 0),
+        "decode": np.where(is_sent, 0, -1),
+        "prefill_start_s": one.first_scheduled_s,
+        "prefill_end_s": one.finish_s,
+        "transfer_start_s": begin_s,
+        "transfer_end_s": end_s,
+    }
+
+
+def _with_held(part: Records, end_s: NDArray[np.float64], block_tokens: int) -> StepRuns:
+    """Steps with the blocks of prompts that were complete and whose transfer had not ended (n,) yet."""
+    sent, steps = ~np.isnan(end_s), part.steps
+    blocks = -(-part.requests.prompt_tokens[sent] // block_tokens)
+
+    def until_now(moment_s: NDArray[np.float64]) -> NDArray[np.int64]:
+        order = np.argsort(moment_s)
+        sums = np.concatenate(([0], np.cumsum(blocks[order])))
+        by = np.searchsorted(moment_s[order], steps.start_s + SAME_MOMENT_S, side="right")
+        return np.asarray(sums[by])
+
+    held = until_now(part.finish_s[sent]) - until_now(end_s[sent])
+    return replace(steps, used_blocks=steps.used_blocks + held)

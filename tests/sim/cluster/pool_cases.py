@@ -1,0 +1,89 @@
+"""Random pools of one instance each, served by both engines, and what differs between them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from qtheory.system.workload.request import Requests
+from sim.cluster import FIRST_TOKENS, Link, Member, PoolRecords, Pools, simulate_pools
+from sim.cluster._fast_pools import fast_pools, why_pools_stepwise
+from sim.policies import Chunked, Policy
+from sim.replica import Replica
+from sim.testing import AffineStep, ConstantStep
+from validation.engines import differences
+
+_MOMENTS = ("prefill_start_s", "prefill_end_s", "transfer_start_s", "transfer_end_s")
+
+
+def ignore(step: Any) -> None:
+    """An observer that only asks for the reference engine."""
+
+
+def draw_pools(seed: int) -> tuple[Requests, Pools]:
+    """Requests and pools: always the same ones for a seed."""
+    rng = np.random.default_rng([seed, 2_032])
+    n = int(rng.integers(1, 60))
+    if rng.random() < 0.5:
+        step_time: Any = ConstantStep(float(rng.choice([1.0, 0.5, 0.37])))
+        steps = rng.choice([0.0, 0.5, 1.0, 2.0], n)
+        gaps = steps if rng.random() < 0.5 else rng.exponential(float(rng.choice([0.3, 1.0, 3.0])), n)
+        rates, latencies = [4.0, 40.0, 1e6], [0.0, 0.5]
+    else:
+        step_time = AffineStep(base_s=0.01, per_token_s=2e-4, per_context_token_s=1e-6)
+        gaps = rng.exponential(float(rng.choice([0.01, 0.05])), n)
+        rates, latencies = [2e3, 2e4, 1e6], [0.0, 0.001]
+    longest = int(rng.choice([3, 20, 60]))
+    requests = Requests(
+        arrival_s=np.cumsum(gaps),
+        prompt_tokens=rng.integers(1, 50, n),
+        output_tokens=rng.integers(1, longest, n),
+    )
+    return requests, _pools(rng, step_time, float(rng.choice(rates)), float(rng.choice(latencies)))
+
+
+def _pools(rng: np.random.Generator, step_time: Any, tokens_per_s: float, latency_s: float) -> Pools:
+    prefill = Policy(
+        name="prefill",
+        composition=Chunked(whole_prompts=True),
+        budget_tokens=int(rng.choice([30, 64, 1000])),
+        max_seqs=int(rng.choice([2, 8, 64])),
+        watermark_frac=float(rng.choice([0.0, 0.1])),
+    )
+    decode = Policy(
+        name="decode",
+        budget_tokens=100_000,
+        max_seqs=int(rng.choice([2, 8, 64])),
+        append_rule=str(rng.choice(["exact", "conservative"])),
+    )
+    first, second = (
+        Replica(step_time=step_time, n_blocks=int(rng.choice(sizes)), block_tokens=4)
+        for sizes in ([12, 25, 400], [24, 60, 400, 1000])
+    )
+    return Pools(
+        prefill=[Member(prefill, first)],
+        decode=[Member(decode, second)],
+        link=Link(tokens_per_s=tokens_per_s, latency_s=latency_s),
+        first_token=str(rng.choice(FIRST_TOKENS[:2])),
+    )
+
+
+def compare(requests: Requests, pools: Pools) -> list[str] | None:
+    """What differs between the engines; None if the fast one gives up."""
+    assert why_pools_stepwise(requests, pools) is None
+    fields = fast_pools(requests, pools)
+    if fields is None:
+        return None
+    fast, slow = PoolRecords(**fields), simulate_pools(requests, pools, observers=[ignore, ignore])
+    found = differences(replace(slow.records, steps=fast.records.steps), fast.records)
+    for index, (one, other) in enumerate(zip(slow.instances, fast.instances, strict=True)):
+        found += [f"instance {index}: {line}" for line in differences(one, other)]
+    for name in ("prefill", "decode"):
+        if getattr(slow, name).tolist() != getattr(fast, name).tolist():
+            found.append(name)
+    for name in _MOMENTS:
+        if not np.allclose(getattr(slow, name), getattr(fast, name), rtol=0, atol=1e-7, equal_nan=True):
+            found.append(name)
+    return found

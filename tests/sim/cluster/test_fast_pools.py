@@ -1,0 +1,82 @@
+"""Pools that are not visited step by step give the records of the reference engine."""
+
+from __future__ import annotations
+
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qtheory.system.scheduler import SchedulerSpec
+from qtheory.system.workload.request import Requests
+from sim.cluster import Link, Member, Pools, simulate_pools
+from sim.cluster._fast_pools import fast_pools, why_pools_stepwise
+from sim.policies import Chunked, Policy, make_policy
+from sim.replica import Replica
+from sim.testing import ConstantStep
+
+CASES = runpy.run_path(str(Path(__file__).with_name("pool_cases.py")))
+
+
+def _agree(seeds: range) -> None:
+    n_told = 0
+    for seed in seeds:
+        found = CASES["compare"](*CASES["draw_pools"](seed))
+        n_told += found is not None
+        assert not found, f"seed {seed}"
+    assert n_told > 0.6 * len(seeds)  # the others run out of memory for decodes
+
+
+def test_the_engines_agree_on_random_pools():
+    _agree(range(80))
+
+
+@pytest.mark.slow
+def test_the_engines_agree_on_1500_more_random_pools():
+    _agree(range(20_000, 21_500))
+
+
+def _pools(**more):
+    prefill = Policy(name="prefill", composition=Chunked(whole_prompts=True), budget_tokens=64)
+    replica = Replica(step_time=ConstantStep(1.0), n_blocks=40, block_tokens=4)
+    one = Member(prefill, replica)
+    two = Member(Policy(name="decode", budget_tokens=10_000), replica)
+    return Pools(**({"prefill": [one], "decode": [two], "link": Link(tokens_per_s=40.0)} | more))
+
+
+def test_a_decode_that_would_be_preempted_goes_to_the_reference_engine():
+    requests = Requests(arrival_s=np.zeros(3), prompt_tokens=[20, 20, 20], output_tokens=[60, 60, 60])
+    assert fast_pools(requests, _pools()) is None
+    assert simulate_pools(requests, _pools()).records.n_preemptions.sum() > 0
+
+
+def test_what_never_fits_is_turned_away_and_the_others_go_on():
+    requests = Requests(arrival_s=[0.0, 0.5], prompt_tokens=[65, 8], output_tokens=[2, 2])
+    found = simulate_pools(requests, _pools())
+    assert found.prefill.tolist() == [-1, 0]
+    assert found.records.finish_s.tolist() == [0.0, 2.7]
+
+
+def test_what_asks_for_the_reference_engine_is_named():
+    requests = Requests(arrival_s=[0.0], prompt_tokens=[20], output_tokens=[3])
+    (one,), (two,) = _pools().prefill, _pools().decode
+    last = Member(replace(one.policy, ordering=make_policy(SchedulerSpec(name="lifo")).ordering), one.replica)
+    at_once = Member(
+        replace(two.policy, composition=make_policy(SchedulerSpec(name="static")).composition), two.replica
+    )
+    cached = Member(two.policy, replace(two.replica, prefix_cache=True))
+    cases = {
+        "several instances of a kind": {"decode": [two, two]},
+        "layers sent one by one": {"link": Link(tokens_per_s=1.0, n_layers=2)},
+        "first_token=decode_recompute": {"first_token": "decode_recompute"},
+        "ordering": {"prefill": [last]},
+        "composition": {"decode": [at_once]},
+        "prefix_cache": {"decode": [cached]},
+    }
+    for reason, more in cases.items():
+        assert why_pools_stepwise(requests, _pools(**more)) == reason
+    assert why_pools_stepwise(requests, _pools()) is None
+    assert why_pools_stepwise(requests, _pools(), client_cap=2) == "clients that wait for answers"
+    assert why_pools_stepwise(requests, _pools(), until_s=3.0) == "a clock that stops"
