@@ -26,8 +26,14 @@ def no_fleet(plan: FleetPlan) -> str:
     ----------
     plan : FleetPlan
     """
-    n = len(plan.options)
-    return f"No fleet: none of {n} candidates has {100 * plan.need.goodput_frac:.4g} % good requests."
+    n, n_refused = len(plan.options), sum(option.is_refused for option in plan.options)
+    if n_refused == n:
+        return f"No fleet: none of {n} candidates could be predicted; --tier sim simulates them."
+    share = f"{100 * plan.need.goodput_frac:.4g} %"
+    found = f"No fleet: none of {n - n_refused} candidates has {share} good requests."
+    return found + (
+        f" {n_refused} more could not be predicted; --tier sim simulates them." if n_refused else ""
+    )
 
 
 def fleet_facts(found: Found) -> dict[str, object]:

@@ -37,7 +37,7 @@ __all__ = ["knee"]
 _ANSWER = Group("Answer", sort_key=0)
 _SCHEDULERS = Parameter(
     name="--schedulers",
-    help="schedulers, separated by commas [all that there is a model of]",
+    help="schedulers, separated by commas [all on one server that have a model]",
     group=_ANSWER,
     converter=reader("", str),
     n_tokens=1,

@@ -78,7 +78,7 @@ def read_manifest(path: str | Path, *, data: str | Path | None = None) -> list[S
         TOML (or JSON) with a list of tables ``sweep``. The keys of an entry are those of a scenario, without
         those that the rows of the data give, and those of `Sweep`.
     data : str or Path, optional
-        Folder in which the data files are looked for (default: that of the manifest).
+        Folder in which the data files are looked for first (default: that of the manifest alone).
 
     Raises
     ------
@@ -125,7 +125,9 @@ def _sweep(entry: Mapping[str, Any], where: str, folders: Sequence[Path]) -> Swe
         scenario = Scenario(**values)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
-    own |= {"file": folders[0] / own["file"], "is_finite": own.pop("finite", False)}
+    files = [folder / own["file"] for folder in folders]
+    own["file"] = next((file for file in files if file.is_file()), files[0])
+    own |= {"is_finite": own.pop("finite", False)}
     own["rows"] = {key: _texts(value, f"{where}: rows: {key}") for key, value in own.get("rows", {}).items()}
     own["judge"] = _tolerances(own.get("judge", {}), where)
     return Sweep(where=where, scenario=scenario, takes_cv=takes_cv, takes_slots=takes_slots, **own)
