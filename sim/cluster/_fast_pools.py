@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fast_pools", "has_fast_course", "why_pools_stepwise"]
 
+_LEAST_TRANSFER_S = 10 * SAME_MOMENT_S  # below, its two ends fall into one moment of the clock
+
 
 def why_pools_stepwise(
     requests: Requests, pools: Pools, *, client_cap: int = 0, until_s: float = math.inf
@@ -56,9 +58,11 @@ def why_pools_stepwise(
     """
     (first, *more), (second, *others) = pools.prefill, pools.decode
     prefill, decode = first.policy, second.policy
+    least = int(requests.prompt_tokens.min(initial=1))
     reasons = {
         "several instances of a kind": bool(more or others),
         "layers sent one by one": pools.link.n_layers > 1,
+        "transfers in no time": pools.link.seconds(least) < _LEAST_TRANSFER_S,
         f"first_token={pools.first_token}": pools.first_token == "decode_recompute",
         "clients that wait for answers": client_cap > 0 or requests.after is not None,
         "a clock that stops": not math.isinf(until_s),
@@ -103,7 +107,9 @@ def fast_pools(requests: Requests, pools: Pools) -> dict[str, Any] | None:
     """
     (first,), (second,) = pools.prefill, pools.decode
     alone = prompts_of(requests)
-    never = unfit(alone, *first) | (unfit(requests, *second) & (requests.output_tokens > 1))
+    longest = requests.output_tokens if requests.max_output_tokens is None else requests.max_output_tokens
+    decodes_too = np.maximum(longest, requests.output_tokens) > 1
+    never = unfit(alone, *first) | (unfit(requests, *second) & decodes_too)
     prompts = PromptSteps(requests, ~never, first)
     at_end = pools.first_token == "transfer_end"
     decodes = LinkedDecodes(len(requests), second, pools.link, prompts, tells_at_end=at_end)

@@ -197,7 +197,8 @@ class PoolRun:
     def _is_unfit(self, row: int, source: int, sent_s: float) -> bool:
         """What can never run on one of the two sides is turned away."""
         job = Job.of(self._requests.row(row), sent_s)
-        stays = job.max_output_tokens == 1 and not self._recomputes
+        most = max(job.max_output_tokens, int(self._requests.output_tokens[row]))
+        stays = most == 1 and not self._recomputes
         decodes = () if stays else self._pools.decode
         alone = Job.of(self._prefill[source].requests.row(row), sent_s)
         return bool(why_unfit(alone, *self._pools.prefill[source])) or any(

@@ -157,7 +157,8 @@ class KnownPoints:
         """Past the last point, as an exponential tail goes on."""
         last, high = self.times[-1], self.tails[-1]
         before, start = (self.times[-2], self.tails[-2]) if len(self.times) > 1 else (0.0, 1.0)
-        slope = (math.log(start) - math.log(high)) / (last - before) if high > 0 else math.inf
+        is_fall = high > 0 and last > before
+        slope = (math.log(start) - math.log(high)) / (last - before) if is_fall else math.inf
         step = 1.1 * (math.log(high) - math.log(goal)) / slope if slope > 0 else math.inf
         return last + min(max(step, 0.02 * last), 3.0 * last)
 

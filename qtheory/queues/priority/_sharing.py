@@ -166,6 +166,8 @@ class SharedSizes:
         cuts = np.asarray(self.law.cdf(np.append(grid[grid < top], min(top, grid[-1]))), dtype=float)
         levels = np.union1d(np.append(0.0, cuts), [level for level in _LEVELS if level < cuts[-1]])
         levels = levels[np.append(True, np.diff(levels) > 1e-13)]
+        if len(levels) == 1:  # no size is as small as that
+            return grid[:1], np.zeros(1), 1.0
         node, weight = legendre.leggauss(_FEW)
         q = np.concatenate([low + (high - low) * (1 + node) / 2 for low, high in pairwise(levels)])
         mass = np.concatenate([step * weight / 2 for step in np.diff(levels)])

@@ -59,6 +59,17 @@ def test_what_never_fits_is_turned_away_and_the_others_go_on():
     assert found.records.finish_s.tolist() == [0.0, 2.7]
 
 
+@pytest.mark.parametrize(("prompt", "output", "longest"), [(10, 1, 30), (22, 2, 1), (10, 1, 1), (22, 1, 1)])
+def test_what_may_decode_must_fit_there(prompt, output, longest):
+    """A request of one token that may have had thirty is turned away where thirty have no room."""
+    requests = Requests(
+        arrival_s=[0.0], prompt_tokens=[prompt], output_tokens=[output], max_output_tokens=[longest]
+    )
+    (two,) = _pools().decode
+    small = _pools(decode=[Member(two.policy, replace(two.replica, n_blocks=5))])
+    assert CASES["compare"](requests, small) == []
+
+
 def test_what_asks_for_the_reference_engine_is_named():
     requests = Requests(arrival_s=[0.0], prompt_tokens=[20], output_tokens=[3])
     (one,), (two,) = _pools().prefill, _pools().decode
@@ -70,6 +81,7 @@ def test_what_asks_for_the_reference_engine_is_named():
     cases = {
         "several instances of a kind": {"decode": [two, two]},
         "layers sent one by one": {"link": Link(tokens_per_s=1.0, n_layers=2)},
+        "transfers in no time": {"link": Link(tokens_per_s=1e11)},
         "first_token=decode_recompute": {"first_token": "decode_recompute"},
         "ordering": {"prefill": [last]},
         "composition": {"decode": [at_once]},

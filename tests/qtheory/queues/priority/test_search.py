@@ -27,6 +27,13 @@ def test_the_tail_at_a_percentile_is_what_was_asked_for(law: Law, model: type, t
         assert float(response.sf(response.ppf(q))) == pytest.approx(1 - q, abs=tol)
 
 
+@pytest.mark.parametrize("q", [1e-3, 1e-6])
+def test_times_below_every_size_have_a_tail(q: float) -> None:
+    """Where hardly any job is as small as the first guess, the tail there is one and the search goes on."""
+    response = ProcessorSharing(rate_rps=0.8, service=Lognormal(mean=1.0, cv=0.1)).solve().response
+    assert float(response.sf(response.ppf(q))) == pytest.approx(1 - q, abs=2e-7)
+
+
 class _Counted:
     """The tail of exp(-t), with or without windows, that counts how often it is computed."""
 
