@@ -107,9 +107,7 @@ def fast_pools(requests: Requests, pools: Pools) -> dict[str, Any] | None:
     """
     (first,), (second,) = pools.prefill, pools.decode
     alone = prompts_of(requests)
-    longest = requests.output_tokens if requests.max_output_tokens is None else requests.max_output_tokens
-    decodes_too = np.maximum(longest, requests.output_tokens) > 1
-    never = unfit(alone, *first) | (unfit(requests, *second) & decodes_too)
+    never = unfit(alone, *first) | (unfit(requests, *second) & _may_decode(requests))
     prompts = PromptSteps(requests, ~never, first)
     at_end = pools.first_token == "transfer_end"
     decodes = LinkedDecodes(len(requests), second, pools.link, prompts, tells_at_end=at_end)
@@ -146,6 +144,12 @@ def fast_pools(requests: Requests, pools: Pools) -> dict[str, Any] | None:
         "transfer_start_s": begin_s,
         "transfer_end_s": end_s,
     }
+
+
+def _may_decode(requests: Requests) -> NDArray[np.bool_]:
+    """Which requests have more than one token of output, or might have had (n,)."""
+    given = requests.max_output_tokens
+    return np.maximum(requests.output_tokens, 0 if given is None else given) > 1
 
 
 def _with_held(part: Records, end_s: NDArray[np.float64], block_tokens: int) -> StepRuns:
