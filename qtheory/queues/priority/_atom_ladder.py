@@ -55,12 +55,12 @@ class AtomLadder:
     def _ahead(self, sigma: Complexes, n: int, x: float) -> tuple[Complexes, Complexes]:
         """a(sigma) and its derivative, from the first n atoms (and all others cut at x for ``las``)."""
         lam, y, mass = self.rate_rps, self.atoms[0][:n], self.atoms[1][:n]
-        decay = np.exp(-sigma[:, None] * y) * mass
-        value = np.asarray(lam * (mass.sum() - decay.sum(axis=1)), dtype=np.complex128)
-        slope = np.asarray(lam * (decay * y).sum(axis=1), dtype=np.complex128)
+        gone = -np.expm1(-sigma[:, None] * y) * mass  # the difference itself: at loads close to 1 it is all
+        value = np.asarray(lam * gone.sum(axis=1), dtype=np.complex128)
+        slope = np.asarray(lam * ((mass - gone) * y).sum(axis=1), dtype=np.complex128)
         if self.rule == "las":
-            above, cut = self.atoms[1][n:].sum(), np.exp(-sigma * x)
-            value, slope = value + lam * above * (1 - cut), slope + lam * above * x * cut
+            above, cut = self.atoms[1][n:].sum(), -np.expm1(-sigma * x)
+            value, slope = value + lam * above * cut, slope + lam * above * x * (1 - cut)
         return value, slope
 
     def _found(self, sigma: Complexes, n: int, x: float) -> tuple[Complexes, Floats]:
@@ -69,7 +69,7 @@ class AtomLadder:
         value, above = self._ahead(sigma, n, x)[0], mass[n:].sum()
         if self.rule == "sjf":
             idle = 1 - lam * float(mass @ y)
-            caught = lam * (above - np.exp(-sigma[:, None] * y[n:]) @ mass[n:].astype(np.complex128))
+            caught = lam * -np.expm1(-sigma[:, None] * y[n:]) @ mass[n:].astype(np.complex128)
         else:
             cut = 0.0 if self.rule == "psjf" else lam * above * x
             idle = 1 - lam * float(mass[:n] @ y[:n]) - cut

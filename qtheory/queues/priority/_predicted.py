@@ -69,11 +69,13 @@ class PredictedRungs:
             x, mass = self.x[:start], self.mass[:start]
 
             def ahead(at: Complexes, x: Floats = x, mass: Floats = mass) -> tuple[Complexes, Complexes]:
-                decay = np.exp(-at[:, None] * x) * mass
-                return np.asarray(lam * (mass.sum() - decay.sum(1))), np.asarray(lam * (decay * x).sum(1))
+                gone = (
+                    -np.expm1(-at[:, None] * x) * mass
+                )  # the difference itself: at loads close to 1 it is all
+                return np.asarray(lam * gone.sum(1)), np.asarray(lam * ((mass - gone) * x).sum(1))
 
             sigma = stretched(s, sigma, ahead)[0]
-            gone = lam * (1.0 - np.exp(-sigma[:, None] * self.x)) * self.mass
+            gone = lam * -np.expm1(-sigma[:, None] * self.x) * self.mass
             value, caught = gone[:, :end].sum(axis=1), gone[:, end:].sum(axis=1)
             rows.append((idle * sigma + caught) / (sigma - value))
         return np.array(rows), np.full(len(rows), idle)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from qtheory.basics.errors import ConfigError
-from qtheory.laws import Exponential, Gamma, Law, Lognormal, Uniform
+from qtheory.laws import Discrete, Exponential, Gamma, Law, Lognormal, Uniform
 from qtheory.numerics.window import window_around
-from qtheory.queues.priority import SJF, SRPT, ProcessorSharing
+from qtheory.queues.priority import SJF, SRPT, PredictedSJF, ProcessorSharing
 from qtheory.queues.priority._search import KnownPoints, Near
 
 LAWS = [
@@ -65,3 +65,20 @@ def test_few_tails_are_computed(windows: bool, most: int, scale: float) -> None:
 def test_a_level_that_is_none_is_said() -> None:
     with pytest.raises(ConfigError, match="q: 1 must lie strictly between 0 and 1"):
         KnownPoints().quantile(_Counted(windows=True).near, 1.0, low=0.0, scale=1.0, slack=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PredictedSJF(rate_rps=0.999999, service_s=[0.5, 1.5], predicted_s=[1.0, 2.0]),
+        SJF(rate_rps=0.999999, service=Discrete(values=[0.5, 1.5], probs=[0.5, 0.5])),
+    ],
+    ids=["predicted", "known"],
+)
+def test_a_tail_next_to_full_load_is_no_noise(model: PredictedSJF | SJF) -> None:
+    """Its transform is a difference of nearly equal numbers there."""
+    law = model.solve().wait
+    at = float(law.ppf(0.99))
+    tails = law.sf(at * np.array([0.999, 1.0, 1.001]))
+    assert tails == pytest.approx([0.01] * 3, rel=1e-2)
+    assert tails[0] > tails[1] > tails[2]
