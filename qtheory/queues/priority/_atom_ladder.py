@@ -69,9 +69,10 @@ class AtomLadder:
         value, above = self._ahead(sigma, n, x)[0], mass[n:].sum()
         if self.rule == "sjf":
             idle = 1 - lam * float(mass @ y)
-            caught = lam * -np.expm1(-sigma[:, None] * y[n:]) @ mass[n:].astype(np.complex128)
+            longer = -np.expm1(-sigma[:, None] * y[n:]) @ mass[n:]
+            caught = np.asarray(lam * longer, dtype=np.complex128)
         else:
             cut = 0.0 if self.rule == "psjf" else lam * above * x
             idle = 1 - lam * float(mass[:n] @ y[:n]) - cut
-            caught = lam * above * -np.expm1(-sigma * x)
+            caught = np.asarray(lam * above * -np.expm1(-sigma * x), dtype=np.complex128)
         return work_found(self.rule, sigma, value, np.asarray(idle), caught), np.asarray(idle)

@@ -69,9 +69,7 @@ class PredictedRungs:
             x, mass = self.x[:start], self.mass[:start]
 
             def ahead(at: Complexes, x: Floats = x, mass: Floats = mass) -> tuple[Complexes, Complexes]:
-                gone = (
-                    -np.expm1(-at[:, None] * x) * mass
-                )  # the difference itself: at loads close to 1 it is all
+                gone = -np.expm1(-at[:, None] * x) * mass  # no difference of ones, at loads close to 1
                 return np.asarray(lam * gone.sum(1)), np.asarray(lam * ((mass - gone) * x).sum(1))
 
             sigma = stretched(s, sigma, ahead)[0]
