@@ -26,9 +26,7 @@ __all__ = ["SIMULATIONS", "Simulations", "add_simulations", "line_of", "read_sim
 SIMULATIONS = Path(__file__).with_name("simulations.jsonl")
 """A line that says how they were made, then a line a cell."""
 
-_SIMULATOR = (
-    1  # raised whenever the simulator gives other numbers than before; all is to be simulated again then
-)
+_SIMULATOR = 1  # raised when the simulator gives other numbers than before: all is simulated again then
 _MOST_BYTES = 4_000_000
 _DIGITS = 10
 _TIMES = ("ttft", "tpot", "itl", "e2e")
