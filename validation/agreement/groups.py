@@ -219,8 +219,8 @@ def _limit(tier: str) -> Callable[[Score], Pair | None]:
         limit = one.predicted.get(tier, {}).get("limit_rps")
         if limit is None or one.overload is None:
             return None
-        rate = one.overload.rate_rps
-        return limit / rate - 1, 1.96 * one.overload.error_rps / rate
+        simulated_rps = one.overload.limit_rps
+        return limit / simulated_rps - 1, 1.96 * one.overload.limit_error_rps / simulated_rps
 
     return read
 

@@ -43,7 +43,7 @@ class Score:
         By answerer: its numbers.
     errors : dict
         By answerer and metric: predicted over simulated less one (``goodput_frac`` and ``shed_frac``:
-        predicted less simulated; ``limit_rps``: limit over overload less one).
+        predicted less simulated; ``limit_rps``: limit over that of the simulator less one).
     refused : dict
         By answerer: why it gives no numbers.
     knee : Knee or None
@@ -164,5 +164,5 @@ def errors_of(numbers: dict[str, float], outcome: Score) -> dict[str, float]:
         if name in numbers and name in simulated:
             found[name] = numbers[name] - simulated[name]
     if found and "limit_rps" in numbers and outcome.overload is not None:
-        found["limit_rps"] = numbers["limit_rps"] / outcome.overload.rate_rps - 1
+        found["limit_rps"] = numbers["limit_rps"] / outcome.overload.limit_rps - 1
     return found

@@ -36,8 +36,8 @@ _NUMBERS = (
     *(name for each in ("goodput_frac", *_ESTIMATED) for name in (each, f"{each}_half")),
 )  # fmt: skip
 _COLUMNS = (
-    "cell", "design", "version", "kind", "requests", "overload_rps", "overload_error_rps", "knee_rps",
-    "knee_half_frac", "knee_requests", "knee_start_rps", *_NUMBERS,
+    "cell", "design", "version", "kind", "requests", "overload_rps", "overload_error_rps", "limit_rps",
+    "limit_error_rps", "knee_rps", "knee_half_frac", "knee_requests", "knee_start_rps", *_NUMBERS,
 )  # fmt: skip
 _AGAIN = "remove the file and simulate its cells again"
 
@@ -145,6 +145,7 @@ def line_of(found: Simulated, by_version: str) -> str:
     }
     if load is not None:
         row |= {"overload_rps": load.rate_rps, "overload_error_rps": load.error_rps}
+        row |= {"limit_rps": load.limit_rps, "limit_error_rps": load.limit_error_rps}
     if knee is not None:
         row |= {"knee_rps": knee.rate_rps, "knee_half_frac": knee.half_frac, "knee_requests": knee.n_requests}
     row = {name: _short(value) for name, value in row.items()}
@@ -176,7 +177,12 @@ def _mark(cell: Cell) -> str:
 def _simulated(cell: Cell, row: dict[str, Any]) -> Simulated:
     overload = knee = None
     if row["overload_rps"] is not None:
-        overload = Overload(rate_rps=float(row["overload_rps"]), error_rps=float(row["overload_error_rps"]))
+        overload = Overload(
+            rate_rps=float(row["overload_rps"]),
+            error_rps=float(row["overload_error_rps"]),
+            limit_rps=float(row["limit_rps"]),
+            limit_error_rps=float(row["limit_error_rps"]),
+        )
     if row["knee_requests"] is not None:
         half = row["knee_half_frac"]
         knee = SimulatedKnee(

@@ -161,11 +161,12 @@ def _cell(where: str, said: Any) -> Cell:
 
 
 def _overload(where: str, said: Any) -> Overload:
-    _same_names(where, said, {"rate_rps", "error_rps"})
-    rate, error = (_number(f"{where}: {name}", said[name]) for name in ("rate_rps", "error_rps"))
-    if not 0 < rate < math.inf:
-        raise ConfigError(f"{where}: rate_rps={shown(rate)} must be > 0")
-    return Overload(rate_rps=rate, error_rps=error)
+    _same_names(where, said, {item.name for item in fields(Overload)})
+    numbers = {name: _number(f"{where}: {name}", value) for name, value in said.items()}
+    for name in ("rate_rps", "limit_rps"):
+        if not 0 < numbers[name] < math.inf:
+            raise ConfigError(f"{where}: {name}={shown(numbers[name])} must be > 0")
+    return Overload(**numbers)
 
 
 def _knee(where: str, said: Any) -> Knee:

@@ -135,13 +135,13 @@ def cell_table(scores: Sequence[Score]) -> TextTable:
             for name in _COLUMNS
         ]
         limit = one.predicted.get("numeric", {}).get("limit_rps")
-        rate = one.overload.rate_rps if one.overload is not None else math.nan
+        simulated_rps = one.overload.limit_rps if one.overload is not None else math.nan
         rows.append(
             [
                 str(cell.number), cell.scheduler, cell.hardware, cell.model, cell.workload, cell.memory,
                 "poisson" if cell.arrivals == "poisson" else "bursty", f"{cell.load_frac:g}", *marks,
                 _percent(errors.get("goodput_frac")),
-                _percent(None if limit is None else limit / rate - 1),
+                _percent(None if limit is None else limit / simulated_rps - 1),
                 _percent(one.knee.error("numeric") if one.knee else None),
                 _percent(one.errors.get("closed", {}).get("mean_ttft_s")), one.verdict("numeric"),
             ]

@@ -23,7 +23,7 @@ def made(place: int, off: float, half: float = 0.001, **changes: Any) -> Score:
     numbers = {name: value * (1 + off) for name, value in _LEVELS.items()} | {"limit_rps": 4.1}
     one = Score(
         cell=cell,
-        overload=Overload(rate_rps=4.0, error_rps=0.01),
+        overload=Overload(rate_rps=4.0, error_rps=0.01, limit_rps=4.0, limit_error_rps=0.01),
         kind="steady state",
         binds="slots",
         simulated=simulated,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from qtheory.predict import limit_rps
 from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload.from_scenario import workload_of
+from validation.agreement._controlled import controlled
 from validation.agreement.capacity import overload_rps
 
 FIXED = Scenario(
@@ -55,3 +57,27 @@ def test_pools_work_off_a_queue_as_fast_as_places_are_taken_again() -> None:
     told = limit_rps(replica_of(scenario), workload_of(scenario))
     assert told == pytest.approx(8 / 11 / 0.1, rel=0.01)  # eight places, ten steps and one to join
     assert abs(found.rate_rps - told) < 4 * found.error_rps
+
+
+def test_controls_take_out_what_they_explain_and_nothing_else() -> None:
+    rng = np.random.default_rng(5)
+    shares = rng.normal(size=(40, 2))
+    exact, no_error = controlled(3.0 + shares @ [0.5, -2.0], shares)
+    assert (exact, no_error) == (pytest.approx(3.0), pytest.approx(0.0, abs=1e-12))
+    values = rng.normal(3.0, 1.0, size=40)
+    plain, error = controlled(values, np.zeros((40, 3)))
+    assert plain == pytest.approx(values.mean())
+    assert error == pytest.approx(values.std(ddof=1) / np.sqrt(40))
+
+
+def test_the_limit_of_another_sample_is_the_same_while_its_throughput_is_not() -> None:
+    scenario = Scenario(hardware="a100", workload="chat")
+    found = [overload_rps(scenario, n_requests=16_000, seed=seed) for seed in range(6)]
+    spread = {
+        name: float(np.std([getattr(one, name) for one in found], ddof=1))
+        for name in ("rate_rps", "limit_rps")
+    }
+    assert spread["limit_rps"] < spread["rate_rps"] / 2
+    assert spread["limit_rps"] < 2 * np.mean(
+        [one.limit_error_rps for one in found]
+    )  # F(5, many) < 4 at 99.9 %

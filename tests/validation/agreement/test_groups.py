@@ -18,7 +18,7 @@ CELLS = [cell for cell in full() if cell.load_frac <= 0.8]
 def _made(place: int, error: float, half: float = 0.001, **more: object) -> Score:
     return Score(
         cell=CELLS[place],
-        overload=Overload(rate_rps=1.0, error_rps=0.0001),
+        overload=Overload(rate_rps=1.0, error_rps=0.0001, limit_rps=1.0, limit_error_rps=0.0001),
         kind="steady state",
         simulated={f"{name}_half": half for name in TOLERANCES},
         predicted={"numeric": {"limit_rps": 1.01}},

@@ -23,7 +23,7 @@ TINY = Effort(
 def made(error: float, half: float, *, load: float = 0.5, kind: str = "steady state") -> Score:
     return Score(
         cell=replace(CELL, load_frac=load),
-        overload=Overload(rate_rps=1.0, error_rps=0.0),
+        overload=Overload(rate_rps=1.0, error_rps=0.0, limit_rps=1.0, limit_error_rps=0.0),
         kind=kind,
         simulated={f"{name}_half": half for name in TOLERANCES},
         errors={"numeric": dict.fromkeys(TOLERANCES, error)},

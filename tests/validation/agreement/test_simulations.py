@@ -35,7 +35,7 @@ _MOST_BYTES = 400_000
 def made(number: int, **changes: object) -> Simulated:
     one = Simulated(
         cell=CELLS[number],
-        overload=Overload(rate_rps=3.0, error_rps=0.01),
+        overload=Overload(rate_rps=3.0, error_rps=0.01, limit_rps=3.01, limit_error_rps=0.004),
         kind="steady state",
         n_requests=20_000,
         numbers={"rate_rps": 1.5, "mean_ttft_s": 0.25, "mean_ttft_s_half": 0.01},
