@@ -2,6 +2,7 @@
 
 from ._models import REJECTED_NOTE
 from .closed_loop import CLOSED_LOOP_SCHEDULERS, predict_closed_loop
+from .over_time import predict_over_time
 from .pools import POOL_ROUTERS, PoolPlan, best_pools, predict_pools
 from .predict import (
     MODELLED_SCHEDULERS,
@@ -14,6 +15,7 @@ from .predict import (
 )
 from .prediction import Prediction
 from .replicas import SPLIT_ROUTERS, predict_replicas
+from .stretches import Overload, OverTime, Stretch
 
 __all__ = [
     "CLOSED_LOOP_SCHEDULERS",
@@ -24,12 +26,16 @@ __all__ = [
     "REPLICA_SCHEDULERS",
     "SPLIT_ROUTERS",
     "TIERS",
+    "OverTime",
+    "Overload",
     "PoolPlan",
     "Prediction",
+    "Stretch",
     "best_pools",
     "limit_rps",
     "predict",
     "predict_closed_loop",
+    "predict_over_time",
     "predict_pools",
     "predict_replicas",
     "sweep",

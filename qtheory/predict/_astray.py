@@ -11,7 +11,7 @@ from scipy.linalg import solve_banded
 
 from ._fluid import Fluid
 
-__all__ = ["Astray"]
+__all__ = ["Astray", "diffused"]
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +36,11 @@ class Astray:
     @cached_property
     def variance(self) -> float:
         """Of the requests in system, a second."""
+        return self.fluid.rate_rps * (self.fluid.engine.demand.burstiness + self.work_scv)
+
+    @cached_property
+    def work_scv(self) -> float:
+        """Variance of the work of a request over its squared mean, as work of what binds."""
         demand = self.fluid.engine.demand
         if self.fluid.limit.binds == "token budget":
             share = demand.mean_prompt / (demand.mean_prompt + demand.mean_decode)
@@ -48,7 +53,7 @@ class Astray:
         scv_d = demand.decode_moment(2) / d**2 - 1
         joint = demand.prompt_decode / (demand.mean_prompt * d) - 1 if demand.mean_decode else 0.0
         scv = share**2 * scv_s + (1 - share) ** 2 * scv_d + 2 * share * (1 - share) * joint
-        return self.fluid.rate_rps * (demand.burstiness + max(scv, 0.0))
+        return max(scv, 0.0)
 
     @cached_property
     def away(self) -> tuple[Floats, Floats, Floats]:
@@ -65,8 +70,8 @@ class Astray:
         ended = np.interp(times, path.times_s, path.ended)
         for k in range(_N_TIMES):
             drift = -self._restoring(mean[k], ended[k], x)
-            laws.append(_diffused(law, drift, self.variance, dx, dt / 2))
-            law = _diffused(law, drift, self.variance, dx, dt)
+            laws.append(diffused(law, drift, self.variance, dx, dt / 2))
+            law = diffused(law, drift, self.variance, dx, dt)
         return times, x, np.array(laws)
 
     def _restoring(self, mean: float, ended: float, x: Floats) -> Floats:
@@ -97,7 +102,7 @@ class Astray:
         return times, np.maximum(waits, 0.0), laws
 
 
-def _diffused(law: Floats, drift: Floats, variance: float, dx: float, dt: float) -> Floats:
+def diffused(law: Floats, drift: Floats, variance: float | Floats, dx: float, dt: float) -> Floats:
     """The law a time later: a walk with this drift and variance, reflected at the ends."""
     spread = np.maximum(variance - np.abs(drift) * dx, 0.05 * variance) / (2 * dx**2)
     up, down = spread + np.maximum(drift, 0.0) / dx, spread + np.maximum(-drift, 0.0) / dx

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ._rates import Rates
 from ._steps import Rule
 from .inputs import Engine
 from .limits import Limit
@@ -55,7 +56,7 @@ class Path:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fluid:
-    r"""Arrivals at a constant rate for a time, into an empty system that cannot take them.
+    r"""Arrivals for a time, into an empty system that may not be able to take them.
 
     Mean path: in each step of :math:`n` decodes the requests are admitted that budget, slots and arrivals
     allow, and each decodes as many steps as its output has, so
@@ -68,6 +69,12 @@ class Fluid:
     limit: Limit
     rate_rps: float
     duration_s: float
+    rates: Rates | None = None  # where the rate changes; ``rate_rps`` is then its mean
+
+    def arrived(self, time_s: float) -> float:
+        """Requests that have come by a time."""
+        until_s = min(time_s, self.duration_s)
+        return self.rate_rps * until_s if self.rates is None else float(self.rates.arrived(np.array(until_s)))
 
     @property
     def full(self) -> float:
@@ -127,6 +134,12 @@ class Fluid:
         """What makes the seconds of steps those of the stability limit."""
         return self.per_step / self.seconds(self.per_step, self.full) / self.limit.rate_rps
 
+    def settled_rps(self, running: Floats) -> Floats:
+        """Rates at which so many run once the path has settled."""
+        x = running / max(self.engine.demand.mean_decode, 1.0)
+        took = [self.scale * self.seconds(a, n) for a, n in zip(x.tolist(), running.tolist(), strict=True)]
+        return np.asarray(x / np.array(took))
+
     @cached_property
     def path(self) -> Path:
         """The path of means, until all are admitted."""
@@ -148,7 +161,7 @@ class Fluid:
                 took = max(took, 0.1 / self.rate_rps)
             ended = before + (admitted[-1] if admitted else 0.0) - n
             rows.append((t, arrived, total, n, ended / took, len(rows) * delta, x / delta))
-            arrived = self.rate_rps * min(t + took, self.duration_s)
+            arrived = self.arrived(t + took)
             t, total, before = t + took, total + x, n
             admitted.append(x)
         rows.append((t, arrived, total, before, 0.0, len(rows) * delta, 0.0))
@@ -161,7 +174,7 @@ class Fluid:
         x = min(waiting, free, room)
         for _ in range(3):
             took = delta * self.scale * self.seconds(x / delta, n)
-            more = self.rate_rps * max(min(took, self.duration_s - t), 0.0)
+            more = self.arrived(t + took) - self.arrived(t)
             x = 0.5 * x + 0.5 * min(waiting + more, free, room)
         return x
 

@@ -1,0 +1,140 @@
+"""What a prediction over time says: of all requests, of stretches of the time, and of overloads."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["OverTime", "Overload", "Stretch"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A part of the time; numbers are of the requests that come in it.
+
+    Parameters
+    ----------
+    start_s, length_s : float
+        Seconds.
+    rate_rps : float
+        Mean rate in it, requests per second.
+    load_frac : float
+        That rate over the stability limit.
+    goodput_frac : float
+        Share of its requests that are good.
+    mean_ttft_s, p50_ttft_s, p99_ttft_s : float
+        Seconds.
+    end_waiting : float
+        Requests without a first token at its end, in the mean.
+
+    Examples
+    --------
+    >>> names = ("start_s", "length_s", "rate_rps", "load_frac", "goodput_frac", "mean_ttft_s", "p50_ttft_s")
+    >>> Stretch(**dict.fromkeys(names, 1.0), p99_ttft_s=2.0, end_waiting=0.5).p99_ttft_s
+    2.0
+    """
+
+    start_s: float
+    length_s: float
+    rate_rps: float
+    load_frac: float
+    goodput_frac: float
+    mean_ttft_s: float
+    p50_ttft_s: float
+    p99_ttft_s: float
+    end_waiting: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overload:
+    """A time in which more comes than is served, and what it leaves behind.
+
+    Parameters
+    ----------
+    start_s, end_s : float
+        When the rate goes above the stability limit, and below it again (or the time is over), seconds.
+    peak_waiting : float
+        Most requests without a first token, in the mean.
+    peak_s : float
+        When, seconds.
+    cleared_s : float or None
+        When what has gathered is gone, in half of the cases; None if not before the time is over.
+
+    Examples
+    --------
+    >>> Overload(start_s=0.0, end_s=60.0, peak_waiting=90.0, peak_s=60.0, cleared_s=None).peak_waiting
+    90.0
+    """
+
+    start_s: float
+    end_s: float
+    peak_waiting: float
+    peak_s: float
+    cleared_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverTime:
+    """A prediction over time.
+
+    Parameters
+    ----------
+    scheduler, tier : str
+        As in `Prediction`.
+    kind : str
+        How it was found.
+    limit_rps : float
+        Stability limit, requests per second.
+    binds : str
+        What stands in the way of a higher one.
+    rate_rps, duration_s : float
+        Mean rate, and how long requests come.
+    goodput_frac : float
+        Share of all requests that are good.
+    mean_ttft_s, p50_ttft_s, p90_ttft_s, p99_ttft_s : float
+        Of all requests, seconds.
+    peak_waiting, peak_s : float
+        Most requests without a first token, in the mean, and when.
+    stretches : tuple of Stretch
+    overloads : tuple of Overload
+    warnings : tuple of str
+        Where the question lies outside the range in which the models were checked.
+
+    Examples
+    --------
+    >>> from qtheory.predict import predict_over_time
+    >>> from qtheory.system.replica import replica_of
+    >>> from qtheory.system.scenario import Scenario
+    >>> from qtheory.system.workload.from_scenario import workload_of
+    >>> scenario = Scenario(
+    ...     hardware="a100", model="llama-3.1-8b", arrivals="day(peak_to_mean=1.6)", rate_rps=6.5)
+    >>> found = predict_over_time(replica_of(scenario), workload_of(scenario), tier="closed")
+    >>> found.row()["kind"], len(found.overloads)
+    ('fluid + diffusion, between steady states', 1)
+    """
+
+    scheduler: str
+    tier: str
+    kind: str
+    limit_rps: float
+    binds: str
+    rate_rps: float
+    duration_s: float
+    goodput_frac: float
+    mean_ttft_s: float
+    p50_ttft_s: float
+    p90_ttft_s: float
+    p99_ttft_s: float
+    peak_waiting: float
+    peak_s: float
+    stretches: tuple[Stretch, ...]
+    overloads: tuple[Overload, ...]
+    warnings: tuple[str, ...] = ()
+
+    def row(self) -> dict[str, Any]:
+        """Plain data of the whole time."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in ("stretches", "overloads", "warnings")
+        }

@@ -1,0 +1,126 @@
+"""Predictions over time: steady states where nothing changes fast, the fluid backlog above the limit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qtheory.basics.errors import ConfigError, UnstableError
+from qtheory.predict import OverTime, predict, predict_over_time
+from qtheory.predict._crowd import Crowd, Law
+from qtheory.predict._rates import Rates
+from qtheory.system.replica import replica_of
+from qtheory.system.scenario import Scenario
+from qtheory.system.workload import OpenArrivals, parse_arrivals
+from qtheory.system.workload.from_scenario import workload_of
+
+
+def over_time(arrivals: str, rate_rps: float, *, scheduler: str = "chunked", **asked: object) -> OverTime:
+    scenario = Scenario(
+        hardware="a100", model="llama-3.1-8b", scheduler=scheduler, arrivals=arrivals, rate_rps=rate_rps
+    )
+    return predict_over_time(replica_of(scenario), workload_of(scenario), tier="closed", **asked)  # type: ignore[arg-type]
+
+
+def steady(rate_rps: float, scheduler: str = "chunked", **horizon: float) -> object:
+    scenario = Scenario(hardware="a100", model="llama-3.1-8b", scheduler=scheduler)
+    return predict(replica_of(scenario), workload_of(scenario), rate_rps=rate_rps, tier="closed", **horizon)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scheduler", ["chunked", "fcfs", "sjf", "disaggregated"])
+def test_slow_changes_are_steady_states_one_after_the_other(scheduler: str) -> None:
+    share = {"disaggregated": 0.3}.get(scheduler, 1.0)
+    found = over_time(
+        "profile(rates=[1, 2, 3], lengths_s=[6000, 6000, 6000])",
+        4.0 * share,
+        scheduler=scheduler,
+        n_stretches=12,
+    )
+    for part in (3, 7, 11):
+        stretch = found.stretches[part]
+        point = steady(stretch.rate_rps, scheduler)
+        for name in ("mean_ttft_s", "p50_ttft_s", "p99_ttft_s", "goodput_frac"):
+            assert getattr(stretch, name) == pytest.approx(getattr(point, name), rel=0.03), name
+
+
+@pytest.mark.parametrize("scheduler", ["chunked", "fcfs"])
+def test_an_overload_is_that_of_the_fluid_path(scheduler: str) -> None:
+    found = over_time("poisson", 12.0, scheduler=scheduler, duration_s=600.0)
+    point = steady(12.0, scheduler, duration_s=600.0)
+    assert found.mean_ttft_s == pytest.approx(point.mean_ttft_s, rel=0.03)  # type: ignore[attr-defined]
+    assert found.p99_ttft_s == pytest.approx(point.p99_ttft_s, rel=0.03)  # type: ignore[attr-defined]
+    assert found.peak_waiting == pytest.approx(point.end_backlog, rel=0.03)  # type: ignore[attr-defined]
+    assert found.overloads[0].cleared_s is None
+
+
+def test_what_an_overload_left_is_gone_when_as_much_could_be_served_as_came() -> None:
+    found = over_time("profile(rates=[12, 4], lengths_s=[3000, 6000])", 20 / 3)
+    [overload] = found.overloads
+    assert (overload.start_s, overload.end_s) == pytest.approx((0.0, 3000.0))
+    gathered = (12 - found.limit_rps) * 3000
+    assert overload.peak_waiting == pytest.approx(gathered, rel=0.05)
+    assert overload.cleared_s == pytest.approx(3000 + gathered / (found.limit_rps - 4), rel=0.02)
+
+
+def test_a_day_that_repeats_begins_with_what_the_last_one_left() -> None:
+    late = "profile(rates=[4, 14], lengths_s=[6000, 2000])"
+    fresh, again = (over_time(late, 6.5, repeats=repeats) for repeats in (False, True))
+    assert fresh.stretches[0].goodput_frac > 0.99
+    assert again.stretches[0].goodput_frac < 0.01
+    assert again.overloads[-1].peak_waiting == pytest.approx(fresh.overloads[-1].peak_waiting, rel=0.1)
+
+
+def test_whoever_has_no_model_of_overload_says_so() -> None:
+    with pytest.raises(UnstableError, match="no model of what that leaves"):
+        over_time("day(peak_to_mean=2)", 9.0, scheduler="sjf")
+    assert over_time("day(peak_to_mean=1.5)", 4.0, scheduler="sjf").overloads == ()
+
+
+def test_a_loop_has_no_rate_over_time() -> None:
+    with pytest.raises(ConfigError, match="rate"):
+        over_time("closed(concurrency=4)", 1.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "day(peak_to_mean=1.7, period_s=50, start_s=20)",
+        "profile(rates=[1, 0, 5], lengths_s=[3, 4, 5], start_s=8)",
+    ],
+)
+def test_rates_are_those_that_arrivals_are_drawn_at(text: str) -> None:
+    arrivals = parse_arrivals(text)
+    assert isinstance(arrivals, OpenArrivals)
+    times = arrivals.arrival_times(np.random.default_rng(1), 200.0, duration_s=120.0)
+    rates = Rates(arrivals=arrivals, mean_rps=200.0)
+    edges = np.linspace(0.0, 120.0, 41)
+    expected = np.diff(rates.arrived(edges))
+    seen = np.histogram(times, edges)[0]
+    assert np.all(np.abs(seen - expected) <= 4.5 * np.sqrt(expected) + 1e-6)
+
+
+CROWD = Crowd(
+    running=np.array([0.0, 20.0, 50.0]), ended_rps=np.array([0.0, 4.0, 5.0]), burstiness=1.0, work_scv=0.5
+)
+
+
+def moments(law: Law) -> tuple[float, float]:
+    mean = float(law.mass @ law.numbers)
+    return mean, float(law.mass @ (law.numbers - mean) ** 2)
+
+
+@pytest.mark.parametrize("rate", [1.0, 4.0, 4.6])
+def test_a_steady_law_stays_as_it_is(rate: float) -> None:
+    law = CROWD.steady(rate)
+    rates = Rates(arrivals=parse_arrivals("poisson"), mean_rps=rate)  # type: ignore[arg-type]
+    [later] = CROWD.paths(rates, np.array([5000.0]), law.on(0.0, float(law.numbers[-1])))
+    assert moments(later) == pytest.approx(moments(law), rel=0.02)
+
+
+def test_beyond_the_limit_all_moves_by_drift_and_noise() -> None:
+    start = Law(origin=900.0, width=0.5, mass=np.eye(1, 401, 200)[0])
+    rates = Rates(arrivals=parse_arrivals("poisson"), mean_rps=7.0)  # type: ignore[arg-type]
+    [later] = CROWD.paths(rates, np.array([1000.0]), start)
+    mean, variance = moments(later)
+    assert mean == pytest.approx(1000 + 2 * 1000, rel=1e-6)
+    assert variance == pytest.approx((7 * 1.0 + 5 * 0.5) * 1000, rel=0.02)
