@@ -16,7 +16,7 @@ from qtheory.system.steptime import Roofline
 
 from .fit import Fit, Free, fit
 from .measured import Row, is_behind
-from .served import OUTSIDE, PER_SEQUENCE, Fitted, Served
+from .served import ATTENTION, OUTSIDE, PER_SEQUENCE, Fitted, Served
 from .simulated import run_row
 from .sweep import Sweep
 
@@ -27,10 +27,12 @@ _FLOOR = {"ttft_s": 0.08, "tpot_s": 0.03, "throughput_rps": 0.03}
 """Relative errors of the model itself, by which measurements are weighed."""
 _MOST = 1_000  # requests of a run of the search where the rate keeps up
 _NAMES = ("mfu_frac", "mbu_frac", "overhead_per_step_s", OUTSIDE)
+_ENGINES = ("sglang", "trtllm", "sarathi")  # schedulers that are an engine's own; others run under vLLM
 _KNOWN = {
     "mfu_frac": (0.12, 0.05, 1.0),
     "mbu_frac": (0.15, 0.05, 1.0),
     "overhead_per_step_s": (2e-3, 0.0, 0.5),
+    ATTENTION: (0.15, 0.05, 1.0),
     PER_SEQUENCE: (3e-5, 0.0, 5e-3),
     OUTSIDE: (0.02, 0.0, 5.0),
 }
@@ -54,7 +56,9 @@ def calibrated(sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> Fitted:
     Compared are TTFT and TPOT of every row, TTFT only where the served rate keeps up, and the rate where it
     does not. All are weighed against the usual values of the parameters and their spread, so that what the
     rows hardly tell stays near its usual value. Host time of each sequence of a step is fitted too where the
-    sum of squares falls by more than ten with it.
+    sum of squares falls by more than ten with it. Where a sweep says at which share of the bandwidth decodes
+    read keys and values, that share is fitted about this instead: rows of one mix of lengths cannot tell the
+    two apart.
 
     Parameters
     ----------
@@ -75,10 +79,13 @@ def calibrated(sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> Fitted:
     """
     asked = _Asked.of(sweeps)
     names = [name for name in _NAMES if name != OUTSIDE or any(e.key == "ttft_s" for e in asked.wanted)]
-    best = _fit(asked, names)
-    if best.misfit > _DECISIVE:
-        more = _fit(asked, [*names, PER_SEQUENCE])
-        best = more if more.misfit < best.misfit - _DECISIVE else best
+    if asked.reads_slowly:
+        best = _fit(asked, [*names, ATTENTION])
+    else:
+        best = _fit(asked, names)
+        if best.misfit > _DECISIVE:
+            more = _fit(asked, [*names, PER_SEQUENCE])
+            best = more if more.misfit < best.misfit - _DECISIVE else best
     return replace(asked.fitted(best.values), errors=best.errors, unclear=best.unclear)
 
 
@@ -102,6 +109,7 @@ class _Asked:
     roofline: Roofline
     rows: Sequence[tuple[Sweep, Row]]
     wanted: Sequence[_Wanted]
+    reads_slowly: bool
 
     @classmethod
     def of(cls, sweeps: Sequence[tuple[Sweep, Sequence[Row]]]) -> _Asked:
@@ -109,15 +117,19 @@ class _Asked:
             raise ConfigError("calibrate: no rows to calibrate on")
         first = sweeps[0][0]
         for sweep, _ in sweeps:
-            for key in ("hardware", "model", "tp"):
-                if getattr(sweep.scenario, key) != getattr(first.scenario, key):
+            same = {key: getattr(sweep.scenario, key) for key in ("hardware", "model", "tp")}
+            for key, value in (same | {ATTENTION: sweep.attention_mbu_frac}).items():
+                if value != getattr(first if key == ATTENTION else first.scenario, key):
                     raise ConfigError(f"{sweep.where}: {key}: differs within group {first.group!r}")
         rows = [(sweep, row) for sweep, some in sweeps for row in some]
         wanted = [entry for place, each in enumerate(rows) for entry in _quantities(place, *each)]
         if not wanted:
             raise ConfigError(f"{first.where}: no TTFT, TPOT or rate to calibrate on")
         spec = replica_of(first.scenario)
-        return cls(_usual(spec.hardware), spec.roofline, rows, wanted)
+        card, read = _usual(spec.hardware, first.scenario.scheduler), first.attention_mbu_frac
+        if read is not None:
+            card = replace(card, attention_mbu_frac=read)
+        return cls(card, spec.roofline, rows, wanted, read is not None)
 
     def fitted(self, values: Mapping[str, float]) -> Fitted:
         """The accelerator with these values."""
@@ -137,12 +149,13 @@ class _Asked:
         return np.asarray(self.gaps(self.fitted(values)) / floor)
 
 
-def _usual(card: Hardware) -> Hardware:
+def _usual(card: Hardware, scheduler: str) -> Hardware:
     """The accelerator as it usually is under an engine: fitted efficiencies, unless it has its own."""
     if card.spread_frac:  # fitted or calibrated before
         return card
     shape = shaped(card) if card.corner_power is None else card
-    return replace(shape, **efficiencies_of(card.name, "vllm").constants())  # type: ignore[arg-type]
+    engine = scheduler if scheduler in _ENGINES else "vllm"
+    return replace(shape, **efficiencies_of(card.name, engine).constants())  # type: ignore[arg-type]
 
 
 def _most(sweep: Sweep, row: Row) -> int | None:

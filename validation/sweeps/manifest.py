@@ -32,8 +32,8 @@ _SERVED = {
 }
 _OWN: dict[str, type] = {
     "file": str, "sweep_id": str, "role": str, "group": str, "rows": dict, "shared_prefix_tokens": int,
-    "n_prefixes": int, "cached_tokens": int, "finite": bool, "knee_ttft_s": float, "replications": int,
-    "judge": dict, "question": str, "teaches": str, "note": str,
+    "n_prefixes": int, "cached_tokens": int, "attention_mbu_frac": float, "finite": bool,
+    "knee_ttft_s": float, "replications": int, "judge": dict, "question": str, "teaches": str, "note": str,
 }  # fmt: skip
 _NEEDED = ("file", "sweep_id", "role", "hardware", "model")
 _NO_LIMIT = ("kv_blocks", "requests")  # 0 says that they are not given

@@ -12,6 +12,7 @@ from qtheory.system.workload import Workload
 from qtheory.system.workload.from_scenario import workload_of
 
 from .drain import drain_s
+from .expected import gated
 from .loads import scenario_of
 from .measured import Row
 from .served import Fitted, Served
@@ -58,6 +59,7 @@ def predict_row(sweep: Sweep, row: Row, fitted: Fitted) -> Served:
     warm = WarmPrefix(device=spec.step_time, cached_tokens=cached) if cached else spec.step_time
     spec = replace(spec, prefix_cache=False, step_time=warm)
     workload = workload_of(replace(scenario, client_cap=0))
+    spec = gated(spec, workload, n_requests=_at_once(row, scenario))
     if row.load == "closed_concurrency":
         said = _closed(scenario, spec, workload, row.in_flight or 1)
     else:
@@ -75,6 +77,11 @@ def _cached_tokens(sweep: Sweep, spec: ReplicaSpec) -> int:
     if sweep.cached_tokens or not spec.prefix_cache:
         return sweep.cached_tokens
     return sweep.shared_prefix_tokens // spec.block_tokens * spec.block_tokens
+
+
+def _at_once(row: Row, scenario: Scenario) -> int | None:
+    """Requests of a run that are all there at its start."""
+    return scenario.requests if row.load == "offline" else None
 
 
 def _closed(scenario: Scenario, spec: ReplicaSpec, workload: Workload, clients: int) -> Prediction:

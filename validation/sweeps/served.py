@@ -10,7 +10,10 @@ from qtheory.system.scenario import Scenario
 from qtheory.system.steptime import Roofline
 from qtheory.system.steptime.host import HostTime
 
-__all__ = ["OUTSIDE", "PER_SEQUENCE", "Fitted", "Served"]
+__all__ = ["ATTENTION", "OUTSIDE", "PER_SEQUENCE", "Fitted", "Served"]
+
+ATTENTION = "attention_mbu_frac"
+"""Share of the bandwidth at which decodes read keys and values, a field of `Hardware`."""
 
 OUTSIDE = "outside_s"
 """Seconds of a request outside the engine (network, tokeniser), in its TTFT; no part of a card."""
@@ -86,6 +89,7 @@ class Fitted:
         names = {
             "mfu_frac": ("MFU", 100.0, "%"),
             "mbu_frac": ("MBU", 100.0, "%"),
+            ATTENTION: ("MBU of attention", 100.0, "%"),
             "overhead_per_step_s": ("host", 1e3, "ms a step"),
             PER_SEQUENCE: ("host", 1e6, "us a sequence"),
             OUTSIDE: ("outside the engine", 1e3, "ms"),

@@ -41,6 +41,9 @@ class Sweep:
         Tokens that all prompts of a group of texts begin with, part of their length, >= 0.
     cached_tokens : int
         Tokens of each prompt that are cached before the run, >= 0: those of prompts that were sent before.
+    attention_mbu_frac : float or None
+        Share of the bandwidth at which decodes of this engine read keys and values, in (0, 1], where it is
+        not that of the kernels measured on the accelerator; the fit begins with it.
     is_finite : bool
         Whether a run has as many requests as the rate times the duration of its row; else as many as the row
         counted, or ``scenario.requests``.
@@ -79,6 +82,7 @@ class Sweep:
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shared_prefix_tokens: int = 0
     cached_tokens: int = 0
+    attention_mbu_frac: float | None = None
     is_finite: bool = False
     takes_cv: bool = False
     takes_slots: bool = False
@@ -101,6 +105,9 @@ class Sweep:
             raise ConfigError(f"{self.where}: knee_ttft_s: {self.knee_ttft_s:g} must be > 0")
         if self.cached_tokens < 0:
             raise ConfigError(f"{self.where}: cached_tokens: {self.cached_tokens} must be >= 0")
+        if self.attention_mbu_frac is not None and not 0 < self.attention_mbu_frac <= 1:
+            value = self.attention_mbu_frac
+            raise ConfigError(f"{self.where}: attention_mbu_frac: {value:g} must lie in (0, 1]")
         if self.replications < 1:
             raise ConfigError(f"{self.where}: replications: {self.replications} must be >= 1")
 

@@ -31,10 +31,10 @@ SWEEP = Sweep(
 )
 
 
-def _measured(in_flight: int, per_sequence_s: float) -> Row:
+def _measured(in_flight: int, per_sequence_s: float = 0.0, **own: float) -> Row:
     """A row that a server with such a host was seen to have, on an H100 as engines usually have it."""
     card = Fitted().replica(SWEEP.scenario).roofline
-    usual = replace(shaped(card.hardware), **efficiencies_of("h100", "vllm").constants())
+    usual = replace(shaped(card.hardware), **efficiencies_of("h100", "vllm").constants() | own)
     server = Fitted(roofline=replace(card, hardware=usual), values={"per_sequence_s": per_sequence_s})
     row = Row(line=in_flight, load="closed_concurrency", in_flight=in_flight)
     seen = run_row(SWEEP, row, server, runs=1)
@@ -50,11 +50,31 @@ def test_host_time_of_a_sequence_is_found_where_it_is_needed_and_only_there() ->
         assert abs(found_s - planted_s) <= 4 * fitted.errors.get("per_sequence_s", 0.0)
 
 
+@pytest.mark.slow
+def test_slow_attention_is_found_where_the_sweep_says_that_decodes_read_slowly() -> None:
+    rows = [_measured(n, attention_mbu_frac=0.05) for n in (4, 24, 96)]
+    fitted = calibrated([(replace(SWEEP, attention_mbu_frac=0.3), rows)])
+    off = fitted.values["attention_mbu_frac"] - 0.05
+    assert abs(off) <= 4 * fitted.errors["attention_mbu_frac"] <= 0.1
+    assert "per_sequence_s" not in fitted.values
+
+
 def test_a_group_of_two_systems_is_refused() -> None:
     other = replace(SWEEP, scenario=replace(SWEEP.scenario, tp=2))
     rows = [Row(line=2, load="closed_concurrency", in_flight=4, tpot_s=0.01)]
     with pytest.raises(ConfigError, match="tp: differs within group"):
         calibrated([(SWEEP, rows), (other, rows)])
+
+
+def test_a_group_that_reads_at_two_shares_is_refused() -> None:
+    rows = [Row(line=2, load="closed_concurrency", in_flight=4, tpot_s=0.01)]
+    with pytest.raises(ConfigError, match="attention_mbu_frac: differs within group"):
+        calibrated([(SWEEP, rows), (replace(SWEEP, attention_mbu_frac=0.5), rows)])
+
+
+def test_a_share_of_the_bandwidth_above_one_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"attention_mbu_frac: 1\.5 must lie in"):
+        replace(SWEEP, attention_mbu_frac=1.5)
 
 
 def test_rows_without_a_number_are_refused() -> None:
