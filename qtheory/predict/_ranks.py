@@ -33,7 +33,7 @@ def quantiles(point: Prediction, name: str, limit_s: float | None, within: float
     the mean comes out.
     """
     known = {level / 100: getattr(point, f"p{level}_{name}_s") for level in (50, 90, 95, 99)}
-    if limit_s is not None and within is not None and 0.001 < within < 0.999:
+    if limit_s is not None and within is not None and 0.03 < within < 0.999:
         known[within] = limit_s
     shares = np.array(sorted(known))
     times = np.maximum.accumulate([known[share] for share in shares])

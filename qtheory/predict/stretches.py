@@ -133,8 +133,12 @@ class OverTime:
 
     def row(self) -> dict[str, Any]:
         """Plain data of the whole time."""
+        whole = asdict(self)
+        return {name: value for name, value in whole.items() if name not in ("stretches", "overloads")}
+
+    def parts(self) -> dict[str, list[dict[str, Any]]]:
+        """Plain data of the stretches and overloads."""
         return {
-            name: value
-            for name, value in asdict(self).items()
-            if name not in ("stretches", "overloads", "warnings")
+            "stretches": [asdict(one) for one in self.stretches],
+            "overloads": [asdict(one) for one in self.overloads],
         }

@@ -14,7 +14,7 @@ from validation.cli.app import COMMANDS
 SIMULATION, THEORY, ABSENT = "simulation", "theory", "not in this version"
 NO_FILE = "– (a law has no file: run, sweep)"
 ANSWERS = (SIMULATION, THEORY, ABSENT, NO_FILE)
-KINDS = ("law", "trace", "prefixes", "conversations", "replicas")
+KINDS = ("law", "day", "trace", "prefixes", "conversations", "replicas")
 NO_LOAD = ("calibrate", "info", "queue", "validate")
 """Commands that answer no question about a load."""
 EVERY = (
@@ -30,6 +30,14 @@ _WORDS = {
     ("sweep", "law"): "sweep --schedulers {name} --rates 1,2 --requests 4 --replications 2",
     ("sweep", "trace"): "sweep --schedulers {name} --rates 1,2 --trace {trace}",
     ("trace", "trace"): "trace {trace} --scheduler {name} --speed 1,2",
+    ("run", "day"): "run --scheduler {name} --requests 4 --replications 2 {day}",
+    ("compare", "day"): "compare --schedulers {name},{other} --requests 4 --replications 2 {day}",
+    ("sweep", "day"): "sweep --schedulers {name} --rates 1,2 --requests 4 --replications 2 {day}",
+    ("knee", "day"): "knee --schedulers {name} {knee} {day}",
+    ("plan", "day"): "plan --schedulers {name} {plan} {day}",
+    ("predict", "law"): "predict --scheduler {name} {predict}",
+    ("predict", "day"): "predict --scheduler {name} {predict} {day}",
+    ("predict", "replicas"): "predict --scheduler {name} {predict} --replicas 2",
     ("knee", "law"): "knee --schedulers {name} {knee}",
     ("knee", "trace"): "knee --schedulers {name} --trace {knee_trace} --ttft-slo-s 1 --tier closed",
     ("knee", "prefixes"): "knee --schedulers {name} {knee} {prefixes}",
@@ -59,6 +67,8 @@ _PARTS = {
     "load": "--requests 6 --replications 2",
     "plan": "--model qwen2.5-0.5b --tp 1 --price rtx3050=0.1",
     "knee": "--workload rag --requests 24 --ttft-slo-s 1 --tier closed --precision 0.5",
+    "predict": "--rate 0.5 --tier closed",
+    "day": "--arrivals day(peak_to_mean=1.5,period_s=40)",
     "prefixes": "--prefix-cache --prefix shared(tokens=64)",
     "conversations": "--prefix-cache --conversations turns(n=3,think_s=0.5,message=20)",
 }
@@ -85,10 +95,12 @@ def words(command: str, scheduler: str, kind: str, trace: str) -> str:
 
 def cell(command: str, scheduler: str, kind: str) -> str:
     """What a command says of a scheduler under a kind of load; empty where nobody has decided."""
-    if (command, kind) == ("trace", "law"):
+    if (command, kind) in (("trace", "law"), ("trace", "day")):
         return NO_FILE
     if command == "plan":
         return _plan_cell(scheduler, kind)
+    if command == "predict":
+        return THEORY if scheduler in MODELLED_SCHEDULERS and (command, kind) in _WORDS else ABSENT
     if (command, kind) == ("knee", "law") and scheduler in MODELLED_SCHEDULERS:
         return THEORY
     if (command, scheduler, kind) == ("knee", "disaggregated", "replicas"):

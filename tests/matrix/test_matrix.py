@@ -17,6 +17,7 @@ KNEES = [cell for cell in CELLS if cell[0] == "knee" and MATRIX["cell"](*cell) i
 SIMULATED = [
     cell for cell in CELLS if MATRIX["cell"](*cell) == "simulation" and cell[0] not in ("knee", "plan")
 ]
+PREDICTIONS = [cell for cell in CELLS if cell[0] == "predict" and MATRIX["cell"](*cell) == "theory"]
 PLANS = [cell for cell in CELLS if cell[0] == "plan" and MATRIX["cell"](*cell) == "theory"]
 SOME = (("cache_aware", "law"), ("lifo", "law"), ("chunked", "prefixes"), ("chunked", "conversations"))
 SIMULATED_PLANS = [pytest.param(("plan", *one), marks=pytest.mark.slow) for one in SOME]
@@ -59,6 +60,18 @@ def test_a_knee_is_answered_as_the_table_says(
     assert row["answered_by"].startswith(MATRIX["cell"](*cell))
     assert row["knee_rps"] > 0
     assert (row["n_requests"] > 0) == (row["answered_by"] == "simulation")
+
+
+@pytest.mark.parametrize("cell", PREDICTIONS, ids=" ".join)
+def test_a_prediction_is_answered_as_the_table_says(
+    cell: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(MATRIX["words"](*cell, "trace.csv").split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (row,) = answer["result"]
+    assert row["scheduler"] == cell[1]
+    assert 0 <= row["goodput_frac"] <= 1
+    assert ("stretches" in answer) == (cell[2] == "day")
 
 
 def test_the_page_shows_the_table(capsys: pytest.CaptureFixture[str]) -> None:

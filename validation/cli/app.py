@@ -22,6 +22,7 @@ COMMANDS = {
     "run": "Simulate one scheduler under one load.",
     "compare": "Put schedulers side by side under the same requests.",
     "sweep": "Goodput of schedulers against the arrival rate, and where it falls.",
+    "predict": "What theory says of one scheduler under one load, also over a day, without simulating.",
     "knee": "How much load each scheduler takes before goodput falls: by theory, or by simulation.",
     "plan": "The cheapest fleet that carries a load within its limits, and what it is sensitive to.",
     "trace": "Replay a recorded trace, at one or several speeds.",

@@ -1,0 +1,74 @@
+"""`sched-sim predict`: theory alone, over a day as well, and a refusal where there is no model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from validation.cli._predict_text import clock
+from validation.cli.app import main
+
+SYSTEM = ["predict", "--hardware", "a100", "--model", "llama-3.1-8b", "--tier", "closed"]
+DAY = ["--arrivals", "day(peak_to_mean=1.6)", "--rate", "6.5", "--windows", "12"]
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, list[dict[str, object]]]:
+    assert main([*SYSTEM, *words, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+
+
+def test_a_day_is_told_part_by_part_with_what_an_overload_leaves(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "--scheduler", "chunked", *DAY)
+    parts, [overload] = found["stretches"], found["overloads"]
+    assert len(parts) == 12
+    good = [part["goodput_frac"] for part in parts]
+    load = [part["load_frac"] for part in parts]
+    assert load[5] < 0.9 < good[0]  # type: ignore[operator]
+    assert good[5] < 0.01  # type: ignore[operator]  # below the limit again, and all still late
+    assert overload["start_s"] < overload["end_s"] < overload["cleared_s"]  # type: ignore[operator]
+
+
+def test_the_text_says_when_and_how_many(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SYSTEM, "--scheduler", "chunked", *DAY]) == 0
+    text = capsys.readouterr().out
+    assert "fluid + diffusion" in text
+    assert "from 2:42 h to 9:18 h; at most 22," in text
+
+
+def test_a_steady_rate_is_one_point_and_a_time_above_the_limit_another(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    [point] = answer(capsys, "--rate", "5")["result"]
+    assert (point["kind"], point["end_backlog"]) == ("steady state, predicted", None)
+    [point] = answer(capsys, "--rate", "15", "--duration", "100", "--scheduler", "chunked")["result"]
+    assert point["kind"] == "finite horizon, predicted"
+    assert point["end_backlog"] > 100  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--scheduler", "lifo", "--rate", "1"], "no model of lifo"),
+        (["--rate", "50", "--scheduler", "chunked"], "is not below the limit"),
+        ([*DAY, "--scheduler", "sjf"], "no model of what that leaves"),
+        ([*DAY, "--replicas", "2"], "replicas: 2 given"),
+        (["--rate", "1", "--conversations", "turns(n=3,think_s=1)"], "no model of conversations"),
+        (["--rate", "1", "--windows", "0"], "windows: 0"),
+    ],
+)
+def test_what_has_no_model_is_refused_in_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SYSTEM, *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_times_of_a_day_are_hours_and_those_of_a_short_run_seconds() -> None:
+    assert [clock(0.0, 86400.0), clock(59.6 * 60, 86400.0), clock(3599.0, 3600.0)] == [
+        "0:00 h",
+        "1:00 h",
+        "3599 s",
+    ]
