@@ -64,10 +64,10 @@ def reported(load: AnyLoad) -> Load:
 class _Asked:
     """The request that is asked for; its keys are found at the first look, as most routers never ask."""
 
-    __slots__ = ("_keys", "_texts", "block_tokens", "position", "prompt_tokens")
+    __slots__ = ("_has_cache", "_keys", "_texts", "block_tokens", "position", "prompt_tokens")
 
-    def __init__(self, texts: Texts, block_tokens: int) -> None:
-        self._texts, self.block_tokens = texts, block_tokens
+    def __init__(self, texts: Texts, *, has_cache: bool) -> None:
+        self._texts, self.block_tokens, self._has_cache = texts, texts.block_tokens, has_cache
         self.position, self.prompt_tokens = -1, 0
         self._keys: Sequence[int] | None = None
 
@@ -86,6 +86,11 @@ class _Asked:
     def shared_keys(self) -> Sequence[int]:
         """The first of them, as far as others may have them."""
         return self._texts.shared_keys(self.position, self.block_tokens)
+
+    @property
+    def may_be_cached(self) -> bool:
+        """Whether a replica may have a block of the prompt."""
+        return self._has_cache and bool(self.shared_keys)
 
 
 @dataclass(slots=True)
@@ -188,7 +193,7 @@ class Door:
 
     def __init__(self, routing: Routing, texts: Texts, looks: Sequence[Callable[[int], int] | None]) -> None:
         self._routing, self._prompt_tokens = routing, texts.prompt_tokens
-        self._asked = _Asked(texts, texts.block_tokens)
+        self._asked = _Asked(texts, has_cache=any(look is not None for look in looks))
         self._workers = [SeenWorker(index, look, self._asked) for index, look in enumerate(looks)]
 
     def see(self, loads: Sequence[AnyLoad]) -> None:

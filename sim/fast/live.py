@@ -46,6 +46,8 @@ class Live(Halves):
     ----------
     n_requests : int
         Requests in flight.
+    least_blocks : int
+        At least so many blocks are in use.
     total_blocks : int
         Blocks of KV memory.
     wanted_blocks : int
@@ -59,7 +61,8 @@ class Live(Halves):
         self.post, self.clock = post, clock
         self.total_blocks = state.replica.n_blocks
         self.wanted_blocks = self.n_requests = 0
-        self._used_blocks, self._n_begun, self._grows_s = 0, 0, -math.inf
+        self.least_blocks = self._used_blocks = self._n_begun = 0
+        self._grows_s = -math.inf
         self._seen_run = self.run_under_way
         self.settled_s = -math.inf
 
@@ -118,6 +121,7 @@ class Live(Halves):
             )
             end_s = n * first_s + slope_s * (n * (n - 1) // 2) if n > done else -math.inf
         self._grows_s = self.state.now_s + end_s - 2 * SAME_MOMENT_S
+        self.least_blocks = self._used_blocks
         return self._used_blocks
 
     def done_steps(self) -> tuple[int, int]:

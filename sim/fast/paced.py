@@ -124,6 +124,7 @@ class Paced(Live):
                 break
             self._pass()
         self.n_requests = state.line.n + state.n_running + len(post.jobs)
+        self.least_blocks = self.total_blocks - state.free
 
     def _follow(self) -> None:
         self.advance(self.clock.before_s, self.clock.by_s)

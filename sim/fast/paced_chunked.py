@@ -81,12 +81,14 @@ class PacedChunkedLoop(Paced):
         by_s, is_apart = clock.by_s, True
         while True:
             if is_apart:  # nothing is under way, or what was begun elsewhere
+                self.least_blocks = n_blocks - state.free
                 while self.phase in (STEP, RUN) and self.next_s > by_s:
                     yield
                     by_s = clock.by_s
                 self._end()
                 self.n_requests = line.n + state.n_running + len(sent)
                 heap, now_s, free = cohort.heap, state.now_s, state.free
+                self.least_blocks = n_blocks - free
                 n, step, context = cohort.size, cohort.step, cohort.context_tokens
                 if self.phase == IDLE:
                     while not post.next_s < clock.before_s:
@@ -95,7 +97,7 @@ class PacedChunkedLoop(Paced):
                     state.now_s = now_s = max(post.next_s, now_s)
                 before_s, by_s, is_apart = clock.before_s, clock.by_s, False
             while not now_s < before_s:
-                self.phase, self.next_s = DUE, now_s
+                self.phase, self.next_s, self.least_blocks = DUE, now_s, n_blocks - free
                 yield
                 before_s, by_s = clock.before_s, clock.by_s
             if sent:
@@ -160,7 +162,7 @@ class PacedChunkedLoop(Paced):
                     raise bad_seconds(first_s, StepLoad(*load))
                 k, slope_s, end_s = 1, 0.0, start_s + first_s
                 if end_s > by_s:
-                    self.phase, self.next_s = STEP, end_s
+                    self.phase, self.next_s, self.least_blocks = STEP, end_s, n_blocks - free
                     yield
                     while end_s > clock.by_s:
                         yield
@@ -184,7 +186,8 @@ class PacedChunkedLoop(Paced):
                     k = self._steps_ahead(k, first_s, slope_s)
                 end_s = start_s + (k * first_s + slope_s * (k * (k - 1) // 2))
                 if end_s > by_s:
-                    self.phase, self.next_s, self.run_under_way = RUN, end_s, (n, k, first_s, slope_s)
+                    self.phase, self.next_s, self.least_blocks = RUN, end_s, n_blocks - free
+                    self.run_under_way = n, k, first_s, slope_s
                     yield
                     while self.next_s > clock.by_s:
                         yield

@@ -85,6 +85,18 @@ class _Costs:
         self._router, self._rng = router, rng
 
     def choose(self, asked: Asked, workers: Sequence[Worker]) -> int:
+        if asked.may_be_cached or self._router.temperature:
+            return self._weigh(asked, workers)
+        in_use = [(load := worker.load).least_blocks + load.wanted_blocks for worker in workers]
+        while True:  # all must compute the same: only where the fewest may be is looked at in full
+            place = in_use.index(min(in_use))
+            load = workers[place].load
+            found = load.used_blocks + load.wanted_blocks
+            if found == in_use[place]:
+                return place
+            in_use[place] = found
+
+    def _weigh(self, asked: Asked, workers: Sequence[Worker]) -> int:
         size = asked.block_tokens
         loads = [worker.load for worker in workers]
         costs = self._router.costs(

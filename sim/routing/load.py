@@ -43,6 +43,11 @@ class AnyLoad(Protocol):
         ...
 
     @property
+    def least_blocks(self) -> int:
+        """At least so many are in use, known without a look at the steps under way."""
+        ...
+
+    @property
     def waiting_blocks(self) -> int:
         """Blocks that the first waiting request needs."""
         ...
@@ -89,6 +94,11 @@ class Load:
     waiting_blocks: int = 0
     wanted_blocks: int = 0
 
+    @property
+    def least_blocks(self) -> int:
+        """Blocks in use: nothing has changed since."""
+        return self.used_blocks
+
 
 class Asked(Protocol):
     """The request that is to be sent somewhere."""
@@ -111,6 +121,11 @@ class Asked(Protocol):
     @property
     def shared_keys(self) -> Sequence[int]:
         """The first of these keys, without the last ones that no other request has."""
+        ...
+
+    @property
+    def may_be_cached(self) -> bool:
+        """Whether a replica may have a block of the prompt."""
         ...
 
 

@@ -51,10 +51,24 @@ class Prompt:
     prompt_tokens: int = 100
     keys: tuple[int, ...] = ()
     block_tokens: int = 1
+    may_be_cached: bool = True
 
     @property
     def shared_keys(self):
         return self.keys
+
+
+@dataclass
+class _Growing:
+    """A load of which more is found where it is looked at."""
+
+    least_blocks: int
+    grown: int
+    wanted_blocks: int
+
+    @property
+    def used_blocks(self):
+        return self.least_blocks + self.grown
 
 
 def workers(*n_requests):
@@ -202,6 +216,14 @@ class TestKvCost:
     def test_what_waits_will_be_in_use(self):
         seen = [Seen(0, Load(used_blocks=3, wanted_blocks=4)), Seen(1, Load(used_blocks=6))]
         assert begin(KvCost()).choose(Prompt(), seen) == 1
+
+    @SETTINGS
+    @given(st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=1, max_size=6))
+    def test_where_nothing_is_cached_few_looks_find_the_same(self, loads):
+        seen = [Seen(index, _Growing(used, grown, waits)) for index, (used, grown, waits) in enumerate(loads)]
+        costs = [used + grown + waits for used, grown, waits in loads]
+        found = begin(KvCost()).choose(Prompt(may_be_cached=False), seen)
+        assert found == costs.index(min(costs)) == begin(KvCost()).choose(Prompt(), seen)
 
 
 class TestExploitExplore:
