@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,8 @@ from qtheory.system.scheduler import SchedulerSpec
 from qtheory.system.steptime import Linear
 from qtheory.system.workload.request import Requests
 
-from .policies import Policy, make_policy, policy_of, watched
+from .plan import View
+from .policies import DynamicOrdering, Ledger, Policy, make_policy, policy_of, watched
 from .policies._guard import Guard
 from .record import Records
 from .reference import simulate
@@ -35,7 +36,8 @@ def check_policy(policy: Policy | str | object) -> list[str]:
     It serves small loads with short memory, a stream that never lets up, and a batch of long answers, under a
     budget of 64 tokens and 8 running requests. What ends such a run (over budget, an unknown job, no
     progress, an error, an endless loop, a change to what may only be read, nothing returned) is a line; so
-    are a request that all later ones overtake, walks over running decodes, and runs that differ.
+    are a waiting request that its ``arrange`` leaves out or gives twice, wherever it stands, a request that
+    all later ones overtake, walks over running decodes, and runs that differ.
 
     Parameters
     ----------
@@ -71,14 +73,14 @@ def check_policy(policy: Policy | str | object) -> list[str]:
     except ServingError as error:
         return [f"not a policy: {error}"]
     lines: dict[str, str] = {}  # the first of each kind
-    for check in (_on_short_memory, _twice, _starves, _walks):
+    for check in (_arranges, _on_short_memory, _twice, _starves, _walks):
         try:
             for line in check(made):
                 lines.setdefault(line.partition(":")[0], line)
         except ServingError as error:
             kind = _kind(str(error))
             lines.setdefault(kind, f"{kind}: {error}")
-            if kind == "loops":
+            if kind in ("loops", "leaves out"):  # what follows from these is no other fault
                 break
     return list(lines.values())
 
@@ -87,6 +89,8 @@ def _kind(error: str) -> str:
     """The fault in two words."""
     kinds = {
         "no progress": ("waits for ever", "without end"),
+        "leaves out": ("left out",),
+        "doubles": ("doubles",),
         "over budget": ("over budget", "budget_tokens=", "max_seqs="),
         "unknown job": ("no job of", "does not wait", "is not running", "twice"),
         "loops": ("longer than",),
@@ -110,6 +114,27 @@ def _mixed(n: int, seed: int) -> Requests:
         priority=rng.integers(0, 3, n),
         client=rng.integers(0, 3, n),
     )
+
+
+class _ToItsEnd:
+    """An order that is read to its end at every pass, however much of it is wanted."""
+
+    def __init__(self, inner: DynamicOrdering) -> None:
+        self._inner = inner
+
+    def arrange(self, waiting: Sequence[Any], view: View, ledger: Any) -> Iterator[Any]:
+        return iter(list(self._inner.arrange(waiting, view, ledger)))
+
+    def open_ledger(self) -> Ledger | None:
+        return self._inner.open_ledger()
+
+
+def _arranges(made: Maker) -> Iterator[str]:
+    """Every waiting request has its place at every pass, once."""
+    policy = made()
+    if isinstance(policy.ordering, DynamicOrdering):
+        _run(replace(policy, ordering=_ToItsEnd(policy.ordering)), _mixed(60, 1), n_blocks=12)
+    yield from ()
 
 
 def _on_short_memory(made: Maker) -> Iterator[str]:

@@ -50,7 +50,8 @@ class _Arranged(_Piece):
 
     def arrange(self, waiting: Sequence[Any], view: View, ledger: Any) -> Iterator[Any]:
         guard = self._guard
-        left = {id(job) for job in waiting}
+        left = {id(job): job for job in waiting}
+        there = set(left)
         jobs = [shown(job, guard) for job in waiting]
         known = ledger.own if isinstance(ledger, _Books) else ledger
         found = self._ask("arrange", jobs, SeenView(view, guard), known)
@@ -58,10 +59,15 @@ class _Arranged(_Piece):
             raise guard.error(f"arrange returns {found!r}; it must give the waiting jobs in order")
         for item in guard.each("arrange", found):
             job = looked_at(item, guard, "the engine")
-            if id(job) not in left:
-                raise guard.error(f"arrange gives request {job.position} twice, or it does not wait")
-            left.discard(id(job))
+            if id(job) not in there:
+                raise guard.error(f"arrange gives request {job.position}, which does not wait")
+            if left.pop(id(job), None) is None:
+                raise guard.error(
+                    f"arrange doubles request {job.position}; it must give each waiting job once"
+                )
             yield job
+        for job in left.values():
+            raise guard.error(f"arrange left out request {job.position}; it must give each waiting job once")
 
     def open_ledger(self) -> Any:
         own = self._ask("open_ledger") if hasattr(self._own, "open_ledger") else None

@@ -81,7 +81,21 @@ class ReturnsNothing:
         pass
 
 
+class Forgets:
+    """Its last ones are not wanted before those in front of them are in."""
+
+    def arrange(self, waiting, view, ledger):
+        return waiting[:17]
+
+
+class Doubles:
+    def arrange(self, waiting, view, ledger):
+        return [*waiting, *waiting[9:]]
+
+
 CASES = [
+    (Forgets(), "leaves out"),
+    (Doubles(), "doubles"),
     (Cheats(), "over budget"),
     (Strangers(), "unknown job"),
     (Starves(), "starvation"),
@@ -101,6 +115,13 @@ def test_what_is_wrong_is_named_in_one_line(own: object, fault: str) -> None:
     assert [line.partition(":")[0] for line in lines] == [fault]
     assert type(own).__name__ in lines[0]
     assert "\n" not in lines[0]
+
+
+def test_what_an_order_does_to_a_request_names_it() -> None:
+    [line] = check_policy(Forgets())
+    assert line.startswith("leaves out: policy 'Forgets': arrange left out request ")
+    [line] = check_policy(Doubles())
+    assert line.startswith("doubles: policy 'Doubles': arrange doubles request ")
 
 
 def test_a_policy_that_remembers_its_last_run_is_not_repeatable(

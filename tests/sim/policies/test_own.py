@@ -210,7 +210,11 @@ WRONG = [
     (Key(set_job), "sets 'priority' of request 0 to -1: a job may only be read"),
     (Arrange(lambda waiting: None), "arrange returns None; it must give the waiting jobs in order"),
     (Arrange(lambda waiting: [7]), "the engine is given 7, which is no job of this replica"),
-    (Arrange(lambda waiting: [waiting[0]] * 2), "arrange gives request 0 twice, or it does not wait"),
+    (
+        Arrange(lambda waiting: [waiting[0]] * 2),
+        "arrange doubles request 0; it must give each waiting job once",
+    ),
+    (Arrange(lambda waiting: waiting[1:]), "arrange left out request 0; it must give each waiting job once"),
     (Arrange(lambda waiting: (1 / 0 for _ in waiting)), "arrange raised ZeroDivisionError"),
     (setting("budget_left_tokens", 9000), "sets 'budget_left_tokens' of the plan to 9000: over budget"),
     (setting("is_empty", True), "sets 'is_empty' of the plan to True: it may only be read"),
