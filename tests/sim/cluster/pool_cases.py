@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,12 @@ from qtheory.system.workload.request import Requests
 from sim.cluster import FIRST_TOKENS, Link, Member, PoolRecords, Pools, simulate_pools
 from sim.cluster._fast_pools import fast_pools, why_pools_stepwise
 from sim.policies import Chunked, Policy
+from sim.record import StepRuns
 from sim.replica import Replica
 from sim.testing import AffineStep, ConstantStep
 from validation.engines import differences
 
+_COLUMNS = [item.name for item in fields(StepRuns)]
 _MOMENTS = ("prefill_start_s", "prefill_end_s", "transfer_start_s", "transfer_end_s")
 
 
@@ -70,6 +72,26 @@ def _pools(rng: np.random.Generator, step_time: Any, tokens_per_s: float, latenc
     )
 
 
+def _rows(steps: StepRuns) -> list[tuple[float, ...]]:
+    columns = [np.asarray(getattr(steps, name), dtype=float).tolist() for name in _COLUMNS]
+    return list(zip(*columns, strict=True))
+
+
+def unmerged(found: PoolRecords) -> list[str]:
+    """What the records of all say of steps and gaps and no instance does, or the other way round."""
+    said = []
+    parts = [(row, index) for index, part in enumerate(found.instances) for row in _rows(part.steps)]
+    parts.sort(key=lambda pair: (pair[0][0], pair[1]))  # by start, prefill instances first
+    if _rows(found.records.steps) != [row for row, _ in parts]:
+        said.append("merged steps")
+    runs = [part.gaps.expand() for part in found.instances]
+    own = np.sort(np.concatenate([np.repeat(gap_s, n_tokens) for gap_s, n_tokens in runs]))
+    gap_s, n_tokens = found.records.gaps.expand()
+    if not np.array_equal(np.sort(np.repeat(gap_s, n_tokens)), own):
+        said.append("merged gaps")
+    return said
+
+
 def compare(requests: Requests, pools: Pools) -> list[str] | None:
     """What differs between the engines; None if the fast one gives up."""
     assert why_pools_stepwise(requests, pools) is None
@@ -78,6 +100,7 @@ def compare(requests: Requests, pools: Pools) -> list[str] | None:
         return None
     fast, slow = PoolRecords(**fields), simulate_pools(requests, pools, observers=[ignore, ignore])
     found = differences(replace(slow.records, steps=fast.records.steps), fast.records)
+    found += [f"{name}: {line}" for name, one in (("slow", slow), ("fast", fast)) for line in unmerged(one)]
     for index, (one, other) in enumerate(zip(slow.instances, fast.instances, strict=True)):
         found += [f"instance {index}: {line}" for line in differences(one, other)]
     for name in ("prefill", "decode"):

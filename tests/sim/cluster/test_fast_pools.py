@@ -11,8 +11,11 @@ import pytest
 
 from qtheory.system.scheduler import SchedulerSpec
 from qtheory.system.workload.request import Requests
-from sim.cluster import Link, Member, Pools, simulate_pools
+from sim.cluster import Link, Member, Pools, _fast_pools, simulate_pools
+from sim.cluster._fast_decode import LinkedDecodes
 from sim.cluster._fast_pools import fast_pools, why_pools_stepwise
+from sim.cluster._merge import merge_steps
+from sim.fast.tape import pack_gap
 from sim.policies import Chunked, Policy, make_policy
 from sim.replica import Replica
 from sim.testing import ConstantStep
@@ -26,6 +29,8 @@ def _agree(seeds: range) -> None:
         found = CASES["compare"](*CASES["draw_pools"](seed))
         n_told += found is not None
         assert not found, f"seed {seed}"
+        if found is None:
+            assert simulate_pools(*CASES["draw_pools"](seed)).records.n_preemptions.any(), f"seed {seed}"
     assert n_told > 0.6 * len(seeds)  # the others run out of memory for decodes
 
 
@@ -36,6 +41,36 @@ def test_the_engines_agree_on_random_pools():
 @pytest.mark.slow
 def test_the_engines_agree_on_1500_more_random_pools():
     _agree(range(20_000, 21_500))
+
+
+def _said(n_seeds: int = 12) -> set[str]:
+    """What differs in the first cases, without rows and numbers."""
+    found = [CASES["compare"](*CASES["draw_pools"](seed)) or [] for seed in range(n_seeds)]
+    return {line.partition(": row")[0] for lines in found for line in lines}
+
+
+def test_steps_merged_in_another_order_show(monkeypatch):
+    monkeypatch.setattr(_fast_pools, "merge_steps", lambda parts: merge_steps(parts[::-1]))
+    assert _said() == {"fast: merged steps"}
+
+
+def test_a_step_that_is_left_out_of_the_merged_ones_shows(monkeypatch):
+    monkeypatch.setattr(_fast_pools, "merge_steps", lambda parts: (parts[0].steps, None))
+    assert _said() == {"fast: merged steps"}
+
+
+def test_gaps_of_one_instance_alone_show(monkeypatch):
+    monkeypatch.setattr(_fast_pools, "merge_gaps", lambda parts: parts[0].gaps)
+    assert "fast: merged gaps" in _said()
+
+
+def test_a_run_of_gaps_that_begins_elsewhere_shows(monkeypatch):
+    def tell_gaps(self, n, end_s):
+        self._late.clear()
+        self.tape.gaps.extend(pack_gap(end_s - self.now_s, 0.0, 1, n))
+
+    monkeypatch.setattr(LinkedDecodes, "_tell_gaps", tell_gaps)
+    assert {"gaps", "instance 1: gaps"} <= _said()
 
 
 def _pools(**more):
