@@ -22,7 +22,8 @@ from qtheory.laws.law import Law
 from qtheory.queues.single._common import all_atoms_of
 
 from ._atom_ladder import AtomLadder, Rule, work_found
-from ._stretch import Near, near, stretched, summed
+from ._larger import LargerSizes
+from ._stretch import Near, near, stretched
 
 __all__ = ["Ladder", "Rule", "dense_ladder", "ladder_of"]
 
@@ -33,6 +34,7 @@ _LEVELS = (0.0, 0.02, 0.2, 0.6, 0.9, 0.99, 0.999, 1 - 1e-4, 1 - 1e-6)
 _ABOVE = (1 - 1e-8, 1 - 1e-11, 1.0)  # further levels for a larger job that is caught in service
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))
 _NODES = 8
+_TOGETHER = 1.6  # how far the stretched variable may move times the size, within a panel
 _WAVES, _DENSE = 2.6, 13  # up to how many t, and in how many panels, where the transform turns with the size
 
 
@@ -88,13 +90,12 @@ class _Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Rungs:
-    """What is known at the sizes of a panel."""
+    """What is known at the sizes of a ladder, its top included."""
 
-    sigma: Complexes  # (s, n + 1) the stretched variable
-    value: Complexes  # (s, n + 1) a at it
-    turned: Complexes  # (s, n + 1) integral of the size over sigma
-    below: Floats  # (n + 1,) E[size; size at most this]
-    later: tuple[Floats, Floats]  # larger sizes and their probabilities
+    sigma: Complexes  # (s, m) the stretched variable
+    value: Complexes  # (s, m) a at it
+    turned: Complexes  # (s, m) integral of the size over sigma
+    below: Floats  # (m,) E[size; size at most this]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,13 +105,17 @@ class _Smooth:
     rate_rps: float
     rule: Rule
     panels: list[_Panel]
-    above: tuple[Floats, Floats]  # sizes beyond the top, and their probabilities
+    larger: LargerSizes | None  # for a rule under which one may be caught in service
     mean_s: float
 
     @property
     def sizes(self) -> Floats:
         """The nodes of all panels, and the top."""
         return np.concatenate([*(panel.x[:-1] for panel in self.panels), self.panels[-1].x[-1:]])
+
+    @property
+    def _levels(self) -> Floats:
+        return np.concatenate([*(panel.level[:-1] for panel in self.panels), self.panels[-1].level[-1:]])
 
     @property
     def weight(self) -> Floats:
@@ -123,20 +128,21 @@ class _Smooth:
         start, drift = np.asarray(s[:, None], dtype=np.complex128), np.zeros((n, 1), dtype=np.complex128)
         y, mass = np.zeros(0), np.zeros(0)  # of the panels below
         lived, work = np.zeros((n, 1), dtype=np.complex128), 0.0  # integrals up to the panel
-        rows, alone = [], []
+        found, belows = [], []
         for i, panel in enumerate(self.panels):
             sigma, value, slope = self._root(s, (start, drift), panel, y, mass)
             rate = self.rate_rps * -np.expm1(-sigma * panel.x) / (1 - slope)  # of sigma in the level
             turned = lived + (rate[:, :-1] * panel.x[:-1]) @ panel.rows.T
             below = work + panel.rows @ panel.x[:-1]
             kept = slice(None) if i == last else slice(-1)
-            at = _Rungs(sigma=sigma, value=value, turned=turned, below=below, later=self._above(i))
-            given, quiet = self._given(s, panel, at)
-            rows.append(given.T[kept])
-            alone.append(quiet[kept])
+            found.append(np.stack([sigma, value, turned])[:, :, kept])
+            belows.append(below[kept])
             y, mass = np.append(y, panel.x[:-1]), np.append(mass, panel.weight)
             start, drift, lived, work = sigma[:, -1:], rate[:, -1:], turned[:, -1:], float(below[-1])
-        return np.concatenate(rows), np.concatenate(alone)
+        sigma, value, turned = np.concatenate(found, axis=2)
+        below = np.concatenate(belows)
+        given, alone = self._given(s, _Rungs(sigma=sigma, value=value, turned=turned, below=below))
+        return np.asarray(given.T), alone
 
     def _root(
         self, s: Complexes, begin: tuple[Complexes, Complexes], panel: _Panel, y: Floats, mass: Floats
@@ -184,34 +190,33 @@ class _Smooth:
 
         return ahead
 
-    def _above(self, i: int) -> tuple[Floats, Floats]:
-        """Sizes above panel i and their probabilities."""
-        later = self.panels[i + 1 :]
-        sizes = np.concatenate([*(panel.x[:-1] for panel in later), self.above[0]])
-        return sizes, np.concatenate([*(panel.weight for panel in later), self.above[1]])
-
-    def _given(self, s: Complexes, panel: _Panel, at: _Rungs) -> tuple[Complexes, Floats]:
-        """Transform of the delay at the sizes of a panel, and the chance of none."""
-        lam, x, above = self.rate_rps, panel.x, 1 - panel.level
-        sigma, value, turned, below, high = at.sigma, at.value, at.turned, at.below, at.later
-        if self.rule == "sjf":
-            own = np.exp(-sigma[..., None] * panel.x[:-1]) * (panel.weight - panel.rows)
-            caught = lam * (above - own.sum(axis=-1) - summed(sigma[:, 0], sigma, *high))
+    def _given(self, s: Complexes, at: _Rungs) -> tuple[Complexes, Floats]:
+        """Transform of the delay at all sizes, and the chance of none."""
+        lam, x, level = self.rate_rps, self.sizes, self._levels
+        sigma, value, turned, below, above = at.sigma, at.value, at.turned, at.below, 1 - level
+        if self.larger is not None:
+            caught = lam * (above - self._larger_sums(self.larger, sigma))
             idle = np.full(x.size, 1 - lam * self.mean_s)
             return work_found("sjf", sigma, value, idle, caught), idle
         idle = 1 - lam * below
         if self.rule == "srpt":  # the residence: sigma integrated over the work left, by parts
             caught = np.asarray(lam * above * -np.expm1(-sigma * x))
             idle = idle - lam * above * x
-            lived, silence = sigma * x - turned, lam * (panel.level * x - below)
+            lived, silence = sigma * x - turned, lam * (level * x - below)
             found = work_found("srpt", sigma, value, idle, caught)
             return found * np.exp(s[:, None] * x - lived), idle * np.exp(-silence)
-        calm = lam * panel.level * x if self.rule == "psjf" else lam * x
+        calm = lam * level * x if self.rule == "psjf" else lam * x
         idle = idle - (lam * above * x if self.rule == "las" else 0.0)
         none = np.zeros_like(sigma)
         return work_found(self.rule, sigma, value, idle, none) * np.exp(
             (s[:, None] - sigma) * x
         ), idle * np.exp(-calm)
+
+    @staticmethod
+    def _larger_sums(larger: LargerSizes, sigma: Complexes) -> Complexes:
+        pieces = sigma.shape[1] // _NODES
+        found = larger.sums(sigma[:, np.arange(pieces)[:, None] * _NODES + np.arange(_NODES + 1)])
+        return np.concatenate([found[:, :, :-1].reshape(len(sigma), -1), found[:, -1, -1:]], axis=1)
 
 
 def _smooth(rate_rps: float, law: Law, rule: Rule, top_s: float) -> _Smooth:
@@ -230,20 +235,48 @@ def dense_ladder(rate_rps: float, law: Law, rule: Rule, t: float) -> Ladder:
     return _panelled(rate_rps, law, rule, levels[keep], float(law.ppf(float(levels[keep][-1]))))
 
 
+def _joined(ends: list[float], q: Floats, x: Floats) -> _Panel:
+    """Pieces between levels, (m, n + 1) each with its upper end, as one panel."""
+    _, weight, rows = _rules()
+    widths, n = np.diff(ends), len(weight)
+    mass = np.outer(widths, weight).ravel()
+    whole = np.zeros((mass.size + 1, mass.size))
+    for i, width in enumerate(widths.tolist()):
+        whole[i * n : -1, : i * n] = mass[: i * n]
+        whole[i * n : (i + 1) * n, i * n : (i + 1) * n] = width * rows[:-1]
+    whole[-1] = mass
+    return _Panel(
+        level=np.append(q[:, :-1], q[-1, -1]), x=np.append(x[:, :-1], x[-1, -1]), weight=mass, rows=whole
+    )
+
+
 def _panelled(rate_rps: float, law: Law, rule: Rule, levels: Floats, top_s: float) -> _Smooth:
+    node = _rules()[0]
+    ends = levels.tolist()
+    q = np.array([[*(low + (high - low) * node), high] for low, high in pairwise(ends)])  # (panel, n + 1)
+    x = np.asarray(law.ppf(np.minimum(q, _BELOW_ONE)), dtype=float)
+    x[-1, -1] = top_s
+    panels, start = [], 0
+    for stop in range(1, len(q) + 1):
+        if stop == len(q) or 2 * rate_rps * (ends[stop + 1] - ends[start]) * x[stop, -1] > _TOGETHER:
+            panels.append(_joined(ends[start : stop + 1], q[start:stop], x[start:stop]))
+            start = stop
+    larger = _larger(law, ends, x[:, :-1]) if rule == "sjf" else None
+    return _Smooth(rate_rps=rate_rps, rule=rule, panels=panels, larger=larger, mean_s=law.mean)
+
+
+def _larger(law: Law, ends: list[float], x: Floats) -> LargerSizes:
+    """For pieces between levels."""
     node, weight, rows = _rules()
-    panels = []
-    for low, high in pairwise(levels.tolist()):
-        q = np.append(low + (high - low) * node, high)
-        x = np.asarray(law.ppf(np.minimum(q, _BELOW_ONE)), dtype=float)
-        x[-1] = top_s if high == levels[-1] else x[-1]
-        panels.append(_Panel(level=q, x=x, weight=(high - low) * weight, rows=(high - low) * rows))
+    widths = np.diff(ends)
     above = (np.zeros(0), np.zeros(0))
-    beyond = [float(levels[-1]), *(x for x in (*_LEVELS[1:], *_ABOVE) if x > levels[-1])]
-    if rule == "sjf" and len(beyond) > 1:
+    beyond = [ends[-1], *(level for level in (*_LEVELS[1:], *_ABOVE) if level > ends[-1])]
+    if len(beyond) > 1:
         q = np.concatenate([low + (high - low) * node for low, high in pairwise(beyond)])
         above = (
             np.asarray(law.ppf(np.minimum(q, _BELOW_ONE)), dtype=float),
             np.concatenate([w * weight for w in np.diff(beyond)]),
         )
-    return _Smooth(rate_rps=rate_rps, rule=rule, panels=panels, above=above, mean_s=law.mean)
+    return LargerSizes(
+        x=x, mass=np.outer(widths, weight), larger=widths[:, None, None] * (weight - rows), above=above
+    )

@@ -24,6 +24,10 @@ _POINTS = 4  # of the inverse interpolation
 _EDGE = 1e-3  # nearest that a guess comes to the ends of its bracket, of its width
 _ROOT_RTOL, _LEAST = 1e-9, 1e-30
 _RATIOS = np.array([Window.LOW, 0.7, 0.85, 0.95, 0.99, 0.999, 1.001, 1.01, 1.05, 1.15, Window.HIGH])
+_BETWEEN = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of an interval of ratios, looked at next
+_MISSED = (
+    1e-3  # largest miss, in the logarithm of the tail, of a first interpolation that serves for a second
+)
 _HINTS = 8  # guesses that may come from windows before the bracket alone decides
 
 
@@ -64,6 +68,14 @@ class Near:
         i = int(np.argmax(values < 0))  # the first below
         if i == 0:
             return None
+        between = times[i - 1] + (times[i] - times[i - 1]) * _BETWEEN
+        x = np.concatenate([values[i - 1 : i], gap(between), values[i : i + 1]])
+        at = np.log(np.concatenate([times[i - 1 : i], between, times[i : i + 1]]))
+        if np.all(np.diff(x) < 0):
+            first = _interpolated(x.tolist(), at.tolist(), 0.0)
+            again = float(gap(np.array([math.exp(first)]))[0]) if at[0] < first < at[-1] else math.inf
+            if abs(again) < _MISSED and again not in x:
+                return math.exp(_interpolated([*x.tolist(), again], [*at.tolist(), first], 0.0))
         ends = values[i - 1 : i], values[i : i + 1]
         return float(bracketed_root(gap, times[i - 1], times[i], rtol=_ROOT_RTOL, values=ends))
 
@@ -149,7 +161,7 @@ class KnownPoints:
         if math.isinf(end):
             return self._beyond(goal)
         middle = math.sqrt(start * end) if start > 0 else 0.25 * end
-        found = middle if slow else self._interpolated(i, goal, middle)
+        found = middle if slow else self._between(i, goal, middle)
         margin = _EDGE * (end - start)
         return min(max(found, start + margin), end - margin)
 
@@ -162,18 +174,23 @@ class KnownPoints:
         step = 1.1 * (math.log(high) - math.log(goal)) / slope if slope > 0 else math.inf
         return last + min(max(step, 0.02 * last), 3.0 * last)
 
-    def _interpolated(self, i: int, goal: float, otherwise: float) -> float:
+    def _between(self, i: int, goal: float, otherwise: float) -> float:
         """ln t as a polynomial in the logit of the tail, through the nearest points; outside them a line."""
         nearest = sorted(range(len(self.times)), key=lambda k: abs(k - i + 0.5))
         nearest = [k for k in nearest if 1e-13 < self.tails[k] < 1 - 1e-13][: _POINTS if i else 2]
         x = [_logit(self.tails[k]) for k in nearest]
         if len(x) < 2 or len(set(x)) < len(x):
             return otherwise
-        at, value = _logit(goal), 0.0
-        for m, k in enumerate(nearest):
-            factor = math.prod((at - x[j]) / (x[m] - x[j]) for j in range(len(x)) if j != m)
-            value += factor * math.log(self.times[k])
+        value = _interpolated(x, [math.log(self.times[k]) for k in nearest], _logit(goal))
         return math.exp(min(max(value, -700.0), 700.0))
+
+
+def _interpolated(x: list[float], y: list[float], at: float) -> float:
+    """The polynomial through all points."""
+    value = 0.0
+    for m in range(len(x)):
+        value += y[m] * math.prod((at - x[j]) / (x[m] - x[j]) for j in range(len(x)) if j != m)
+    return value
 
 
 def _logit(p: float) -> float:

@@ -150,10 +150,13 @@ def _edges(law: Law, stops: tuple[float, ...]) -> Floats:
     bottom = min(bottom, *(stop / 2 for stop in stops)) if stops else bottom
     inner = [*points.tolist(), *stops]
     ends = sorted({bottom, top, *(p for p in inner if bottom * (1 + 1e-12) < p < top * (1 - 1e-12))})
+    logs = [math.log(end) for end in ends]
     edges = [ends[0]]
-    for end in ends[1:]:
-        pieces = math.ceil(math.log(end / edges[-1]) / _WIDEST)
-        edges.extend(np.geomspace(edges[-1], end, pieces + 1)[1:].tolist())
+    for i, end in enumerate(ends[1:]):
+        pieces = math.ceil((logs[i + 1] - logs[i]) / _WIDEST)
+        step = (logs[i + 1] - logs[i]) / pieces
+        edges.extend(math.exp(logs[i] + k * step) for k in range(1, pieces))
+        edges.append(end)
     return np.array(edges)
 
 

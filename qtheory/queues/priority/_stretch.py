@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConvergenceError
 
-__all__ = ["Near", "near", "stretched", "summed"]
+__all__ = ["Near", "near", "stretched"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -20,8 +20,6 @@ _NEWTON = 100
 _SETTLED, _ROUNDING = 1e-11, 1e-5
 _LENGTHS = (6, 9, 12, 16, 20, 26, 32)
 _LONGEST = _LENGTHS[-1]
-_CLOSE = 3.0  # y |sigma - c| for which the longest series is enough
-_GONE = 34.0  # exp(-34) = 2e-15
 _NOTHING = math.log(1e-14)
 _REACHES = [math.exp((_NOTHING + math.lgamma(n + 1.0)) / n) for n in _LENGTHS]  # where n terms are enough
 
@@ -104,19 +102,3 @@ def near(center: Complexes, unit_s: float, reach: float) -> Near | None:
 def _terms_for(reach: float) -> int:
     """The n, of a few, for which reach^n / n! is nothing; more than the most if there is none."""
     return next((n for n, most in zip(_LENGTHS, _REACHES, strict=True) if reach < most), 99)
-
-
-def summed(center: Complexes, sigma: Complexes, y: Floats, mass: Floats) -> Complexes:
-    """Sums of mass exp(-sigma y) at sigma (s, m), in the neighbourhood of one center a row."""
-    reach = float(np.max(np.abs(sigma - center[:, None])))
-    with np.errstate(divide="ignore"):
-        seen = y * float(np.min(sigma.real)) - np.log(mass) < _GONE
-    close = seen & (y * reach < _CLOSE)
-    far = seen & ~close
-    found = np.exp(-sigma[..., None] * y[far]) @ mass[far].astype(np.complex128)
-    if close.any():
-        unit_s = float(np.max(y[close]))
-        n_terms = min(_terms_for(unit_s * reach), _LONGEST)
-        at = Near(center=center, unit_s=unit_s, n_terms=n_terms)
-        found += at.value(sigma, at.series(y[close], mass[None, close]))
-    return np.asarray(found)

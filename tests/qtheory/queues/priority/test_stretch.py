@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qtheory.queues.priority._stretch import near, summed
+from qtheory.queues.priority._larger import LargerSizes
+from qtheory.queues.priority._stretch import near
 
 RNG = np.random.default_rng(5)
 SIZES, MASSES = np.sort(RNG.exponential(1.0, 60)), RNG.dirichlet(np.ones(60))
@@ -36,9 +37,18 @@ def test_a_series_says_where_it_is_not_enough() -> None:
 
 
 @pytest.mark.parametrize("reach", [0.01, 0.5, 5.0])
-def test_sizes_near_far_and_gone_are_summed_alike(reach: float) -> None:
-    y = np.append(SIZES, [30.0, 60.0, 400.0])
-    mass = np.append(MASSES, [0.1, 0.1, 0.1])
-    sigma = CENTER[:, None] + reach * RNG.random((45, 9))
-    wanted = (np.exp(-sigma[..., None] * y) * mass).sum(axis=-1)
-    assert summed(CENTER, sigma, y, mass) == pytest.approx(wanted, abs=1e-13)
+def test_larger_sizes_near_far_and_gone_are_summed_alike(reach: float) -> None:
+    x, mass = SIZES[:40].reshape(5, 8), MASSES[:40].reshape(5, 8)
+    above = np.append(SIZES[40:], [30.0, 60.0, 400.0]), np.append(MASSES[40:], [0.1, 0.1, 0.1])
+    strictly = np.append(np.arange(8), 8)[:, None] < np.arange(
+        8
+    )  # (n + 1, n) above a size, none above the end
+    pieces = LargerSizes(x=x, mass=mass, larger=strictly * mass[:, None, :], above=above)
+    sigma = CENTER[:, None, None] + reach * RNG.random((45, 5, 9))
+    found = pieces.sums(sigma)
+    y, weight = np.append(x, above[0]), np.append(mass, above[1])
+    for i in range(5):
+        for k in range(9):
+            later = np.arange(y.size) > 8 * i + min(k, 7)
+            wanted = (np.exp(-sigma[:, i, k, None] * y) * (weight * later)).sum(axis=-1)
+            assert found[:, i, k] == pytest.approx(wanted, abs=1e-13)
