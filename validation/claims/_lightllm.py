@@ -15,13 +15,18 @@ from sim.policies import Fcfs, Policy, Shedding
 from sim.policies.pieces import DynamicOrdering, Ordering
 from sim.replica import Replica
 
-__all__ = ["STEPS_BETWEEN", "FutureFits", "lightllm", "pool"]
+__all__ = ["STEPS_BETWEEN", "FutureFits", "lightllm", "pool", "prompt_budget_tokens"]
 
 STEPS_BETWEEN = 10
 """Steps of decodes after which the queue is looked at again."""
 
 _MOST_SEQS = 1000
 _LEAST_PROMPT_TOKENS = 3072  # of a step of prompts; more where a sixth of the memory is more
+
+
+def prompt_budget_tokens(n_tokens: int) -> int:
+    """Prompt tokens of a step where the memory has so many."""
+    return max(n_tokens // 6, _LEAST_PROMPT_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ def lightllm(
         composition=_PromptsBetween(),
         admission=FutureFits(n_tokens, adapter_tokens),
         shed=shed or Shedding(),
-        budget_tokens=max(n_tokens // 6, _LEAST_PROMPT_TOKENS),
+        budget_tokens=prompt_budget_tokens(n_tokens),
         max_seqs=_MOST_SEQS,
     )
 

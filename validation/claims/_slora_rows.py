@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ SCRIPT_SEED = 42
 
 _POLICIES = ("slora", "lifo", "abort")
 _RANKS = {"S1": (8,), "S2": (64, 32, 16, 8), "S3": (16,), "S4": (64, 32, 16)}  # exp_suite.py, LORA_DIR
+_EARLIER = "backup"  # their folder
 _TOKENS_A_RANK = 4  # req_queue.py
 _NOTES = re.compile(r"lengths uniform \[(\d+), (\d+)\] in / \[(\d+), (\d+)\] out; setting (S\d)")
 _NUMBERS = (
@@ -37,7 +38,8 @@ class Row:
     """One run: how its requests were drawn, and what was measured.
 
     ``lengths`` are the least prompt, the first that is too long, and the same of outputs; ``in_time_frac``
-    the share of all requests whose first token came within 6 s.
+    the share of all requests whose first token came within 6 s. ``is_earlier`` tells runs of an earlier
+    server, which its authors keep apart.
     """
 
     sweep: str
@@ -54,11 +56,12 @@ class Row:
     ttft_s: float
     e2e_s: float
     in_time_frac: float
+    is_earlier: bool = False
 
     @property
-    def group(self) -> tuple[str, str]:
+    def group(self) -> tuple[str, str, bool]:
         """What runs on equal servers have in common."""
-        return self.gpu, self.setting
+        return self.gpu, self.setting, self.is_earlier
 
     @property
     def asked(self) -> tuple[object, ...]:
@@ -71,7 +74,7 @@ def read_rows(folder: Path) -> list[Row]:
     """Runs of S-LoRA itself, in order of arrival, latest first, or giving up who is late."""
     path = folder / FILE
     rows = []
-    columns = ("sweep_id", "gpu", "model", "policy", "notes", *_NUMBERS)
+    columns = ("sweep_id", "gpu", "model", "policy", "notes", "source_file", *_NUMBERS)
     for line, row in enumerate(table(path, columns), start=2):
         said = _NOTES.search(row["notes"])
         if row["policy"] not in _POLICIES or said is None or said[5] not in _RANKS:
@@ -96,6 +99,7 @@ def read_rows(folder: Path) -> list[Row]:
                 ttft_s=value["ttft_mean_ms"] / 1e3,
                 e2e_s=value["e2e_mean_ms"] / 1e3,
                 in_time_frac=value["attainment"],
+                is_earlier=_EARLIER in PurePosixPath(row["source_file"]).parts,
             )
         )
     if not rows:

@@ -106,7 +106,7 @@ def _points(row: Row, run: Run) -> list[Compared]:
             engine="S-LoRA 2023, LightLLM",
             metric=metric,
             route="simulation",
-            setting="one factor, on rates below the limit",
+            setting="two numbers, on rates below the limit",
             load="below the limit" if row.in_time_frac >= KEEPS_UP else "at the limit and above",
             measured=measured,
             found=found,
@@ -121,8 +121,9 @@ CLAIM = Claim(
     question="Do bursts, the latest first and giving up cost and save in finite runs what was measured?",
     source="Sheng et al. (2024), S-LoRA, MLSys 24; runs in Ying1123/VTC-artifact @ 192c2e2, benchmarks/"
     "paper; requests as S-LoRA/S-LoRA @ 2a2786b, benchmarks/trace.py, draws them",
-    calibrated="one factor on the step times of the same server without adapters (told by requests of other "
-    "runs), by the time per token of the rates below the limit; memory and ranks are those of the scripts",
+    calibrated="two numbers a server, on the rates below the limit: a factor on the step times without "
+    "adapters (these are told by requests of other runs), and the seconds in which an adapter comes that no "
+    "running request has; memory, ranks and order are those of scripts and server",
     teaches="who is let in, what adapters cost in a step, or an order that changes with the load",
     answer=_answer,
     needs=(FILE, *VTC_FILES),
