@@ -2,7 +2,7 @@
 
 from ._models import REJECTED_NOTE
 from .closed_loop import CLOSED_LOOP_SCHEDULERS, predict_closed_loop
-from .over_time import predict_over_time
+from .over_time import predict_over_time, sweep_over_time
 from .pools import POOL_ROUTERS, PoolPlan, best_pools, predict_pools
 from .predict import (
     MODELLED_SCHEDULERS,
@@ -39,4 +39,5 @@ __all__ = [
     "predict_pools",
     "predict_replicas",
     "sweep",
+    "sweep_over_time",
 ]
