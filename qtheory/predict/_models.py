@@ -46,6 +46,7 @@ class Model:
     numeric: Callable[[Setting], Columns]
     closed: Callable[[Setting, Floats], dict[str, Floats]]
     always_stable: bool = False
+    starves: bool = False  # above the limit some are served as in a steady state, and the others never
     steps: Rule | None = None  # of the fluid model above the limit and of the closed network
 
 
@@ -55,7 +56,7 @@ MODELS: dict[str, Model] = {
         limit=_chunked.limit, numeric=_chunked.numeric, closed=_chunked.closed, steps=Rule(mixed=True)
     ),
     "slo": Model(limit=_slo.limit, numeric=_slo.numeric, closed=_slo.closed, always_stable=True),
-    "sjf": Model(limit=_sjf.limit, numeric=_sjf.numeric, closed=_sjf.closed),
+    "sjf": Model(limit=_sjf.limit, numeric=_sjf.numeric, closed=_sjf.closed, starves=True),
     "orca": Model(limit=_orca.limit, numeric=_orca.numeric, closed=_orca.closed),
     "static": Model(limit=_static.limit, numeric=_static.numeric, closed=_static.closed),
     "disaggregated": Model(limit=_apart.limit, numeric=_apart.numeric, closed=_apart.closed),
@@ -100,8 +101,8 @@ def check_known(setting: Setting, limit: Limit) -> None:
         )
 
 
-def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
-    """Where a question lies outside the range in which the models were checked."""
+def outside(setting: Setting, limit: Limit, *, starved_frac: float = 0.0) -> tuple[str, ...]:
+    """Where a question lies outside the range in which the models were checked, and who waits for ever."""
     engine, spec = setting.engine, setting.replica.scheduler
     demand, load = engine.demand, setting.rate_rps / limit.rate_rps
     longest = float(demand.prompt_tokens.max())
@@ -120,7 +121,9 @@ def outside(setting: Setting, limit: Limit) -> tuple[str, ...]:
         if (given := getattr(spec, option)) not in (None, *usual)
     ]
     checks_ = {
-        f"load {load:.2f}: {CLOSE_NOTE}": load > _CLOSE_LOAD,
+        f"load {load:.2f}: {CLOSE_NOTE}": load > _CLOSE_LOAD and not starved_frac,
+        f"load {load:.2f}: {starved_frac:.1%} of the requests, those of the longest outputs, wait for ever; "
+        "times are those of the others": starved_frac > 0,
         "KV memory, not slots, limits how many run: means within 10 % or so below a load of 0.9": (
             engine.is_kv_limited
         ),

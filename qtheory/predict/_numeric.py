@@ -19,7 +19,7 @@ from ._settled import settled
 from ._steps import Rule
 from .inputs import Engine
 
-__all__ = ["Steady", "columns_of", "decoded", "steady", "steady_of"]
+__all__ = ["Steady", "columns_of", "decoded", "gap_of", "steady", "steady_of"]
 
 Floats = NDArray[np.float64]
 

@@ -75,7 +75,8 @@ def predict(
     duration_s, n_requests : float, int, optional
         Horizon for rates that are not below the limit: seconds for which requests come to an empty system,
         > 0, or their number, >= 1; not both. The fluid model with its diffusion answers then, in either tier,
-        for the schedulers in `OVERLOAD_SCHEDULERS`. Below the limit the answer is the steady state.
+        for the schedulers in `OVERLOAD_SCHEDULERS`. Below the limit the answer is the steady state; without a
+        horizon ``sjf`` has one above it too, of the outputs up to a length, and the others count as shed.
 
     Raises
     ------
@@ -150,7 +151,8 @@ def sweep(
     model, setting = _models.prepared(replica, workload, scheduler)
     limit = model.limit(setting)
     horizon = _horizon(duration_s, n_requests)
-    above = [rate for rate in rates_rps if rate >= limit.rate_rps and not model.always_stable]
+    has_some = model.always_stable or (model.starves and horizon is None)
+    above = [rate for rate in rates_rps if rate >= limit.rate_rps and not has_some]
     if above and (horizon is None or model.steps is None):
         raise UnstableError(_unstable(setting, limit, max(above), has_overload=model.steps is not None))
     steady = [rate for rate in rates_rps if rate not in above]
@@ -219,13 +221,14 @@ def _overloaded(
 
 
 def _prediction(setting: Setting, limit: Limit, tier: str, found: dict[str, Any]) -> Prediction:
+    starves = _models.MODELS[setting.scheduler].starves
     return Prediction(
         scheduler=setting.scheduler,
         rate_rps=setting.rate_rps,
         tier=tier,
         limit_rps=limit.rate_rps,
         binds=limit.binds,
-        warnings=_models.outside(setting, limit),
+        warnings=_models.outside(setting, limit, starved_frac=starves * found.get("shed_frac", 0.0)),
         **found,
     )
 

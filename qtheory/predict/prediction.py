@@ -45,7 +45,7 @@ class Prediction:
     mean_running : float
         Requests that decode, time average.
     shed_frac : float
-        Share of the requests that are given up.
+        Share of the requests that are given up, or wait for ever behind shorter ones.
     duration_s : float, optional
         Seconds for which requests come, from an empty system; None in a steady state.
     end_backlog : float, optional
