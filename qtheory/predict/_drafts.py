@@ -22,6 +22,7 @@ _MOST_UP = 3  # levels that y may rise in one step
 _MOST_DRAFTS = 5
 _SETTLED = 1e-10  # relative change of a round
 _BEYOND = 3e-5  # share of steps that may find more waiting than the cells hold
+_SHORTER = 0.8
 _CUT = 0.004  # share of the arriving decode work that a step may have to leave for its other arrivals
 
 
@@ -68,6 +69,8 @@ def make_mesh(
     served_rps = rate_rps if patience is None else rate_rps * min(1.0, 0.97 / load)
     n, gap = mean_field(engine, rule, served_rps)
     reach = _first_reach(engine, rule, served_rps, n, gap)
+    if patience is not None:
+        reach = _bounded_reach(patience, engine, rule, rate_rps, n, reach)
     for _ in range(_MOST_DRAFTS):
         draft = _draft(engine, rule, rate_rps, n, reach)
         if patience is not None:
@@ -97,6 +100,25 @@ def _first_reach(engine: Engine, rule: Rule, rate_rps: float, n: float, gap: flo
         reach = max(1.3 * longest, 5 * (1 + demand.mean_batch) * mean, 4 * rate_rps * mean * gap)
     if _is_tight(engine, n):
         reach = max(reach, 40 * mean)
+    return reach
+
+
+def _bounded_reach(
+    patience: Patience, engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float
+) -> float:
+    """Tokens that wait at most where nobody stays behind too many: as many as somebody stays behind, one
+    prompt more, and what comes in the step that is under way."""
+    demand, longest = engine.demand, float(engine.weighted_tokens.max())
+    step = rate_rps * engine.step_s(rule.room_tokens(engine, n), n)
+    step_var = step * (demand.prompt_moment(2) + (demand.burstiness - 1) * demand.mean_prompt**2)
+    beside = longest + step * demand.mean_prompt + 4 * math.sqrt(step_var)
+    for _ in range(_MOST_DRAFTS):
+        draft = _draft(engine, rule, rate_rps, n, reach)
+        behind = np.nonzero(patience(draft) > 0)[0]
+        bound = (int(behind.max(initial=0)) + 2) * draft.cell + beside
+        if bound > _SHORTER * reach:
+            break
+        reach = bound
     return reach
 
 
