@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from qtheory.basics.errors import ServingError
+from qtheory.planning.fleet_day import FixedFleet, StageMet, fixed_fleets
 from qtheory.planning.fleet_front import FrontPoint, front_of, points_of
 from qtheory.planning.fleet_moves import Away, Worse, away, worse_inputs
 from qtheory.planning.fleet_plan import FleetPlan, Hour, Option, hours_of
 
 from ._plan_simulated import Verdict
 
-__all__ = ["Found", "day_rows", "found_of", "front_rows", "option_rows"]
+__all__ = ["Found", "day_rows", "fixed_rows", "found_of", "front_rows", "option_rows"]
 
 _SHOWN = ("p90_ttft_s", "p99_ttft_s", "p90_tpot_s", "p99_tpot_s", "p90_e2e_s", "p99_e2e_s")
 
@@ -26,6 +28,7 @@ class Found:
     points: Sequence[FrontPoint] = ()
     front: Sequence[FrontPoint] = ()
     hours: Sequence[Hour] = ()
+    fixed: Sequence[FixedFleet] = ()
     away: Sequence[Away] = ()
     worse: Sequence[Worse] = ()
     verdict: Verdict | None = None
@@ -43,10 +46,23 @@ def found_of(plan: FleetPlan, latency: str, verdict: Verdict | None = None) -> F
         points=points,
         front=front_of(points),
         hours=hours_of(best.candidate, best.fleet, plan.load, plan.need) if plan.load.is_day else (),
+        fixed=_fixed(plan, best),
         away=away(best.fleet, plan.need),
         worse=worse_inputs(best.candidate, best.fleet, plan.load, plan.need),
         verdict=verdict,
     )
+
+
+def _fixed(plan: FleetPlan, best: Option) -> tuple[FixedFleet, ...]:
+    """The full fleet through all of a load that changes, and smaller ones; nothing without a model."""
+    fleet, replica = best.fleet, best.candidate.replica
+    is_predicted = fleet is not None and fleet.curve.answered_by.startswith("theory")
+    if fleet is None or replica is None or not (plan.load.is_day and is_predicted):
+        return ()
+    try:
+        return fixed_fleets(replica, plan.load, fleet.n_replicas, goodput_frac=plan.need.goodput_frac)
+    except ServingError:
+        return ()
 
 
 def option_rows(found: Found) -> list[dict[str, Any]]:
@@ -126,7 +142,36 @@ def front_rows(found: Found) -> list[dict[str, Any]]:
 
 
 def day_rows(found: Found) -> list[dict[str, Any]]:
-    """The stages of a day."""
-    return [
+    """The stages of a day: what each needs, and what it meets with one replica fewer all the time."""
+    rows = [
         {**asdict(hour.stage), "n_replicas": hour.n_replicas, "cost_usd": hour.usd} for hour in found.hours
+    ]
+    if len(found.fixed) < 2:
+        return rows
+    met = {round(one.start_s, 3): one for one in found.fixed[1].stages}
+    return [row | _one_fewer(met.get(round(row["start_s"], 3))) for row in rows]
+
+
+def _one_fewer(met: StageMet | None) -> dict[str, Any]:
+    return {
+        "one_fewer_goodput_frac": None if met is None else met.goodput_frac,
+        "one_fewer_waiting": None if met is None else met.end_waiting,
+    }
+
+
+def fixed_rows(found: Found) -> list[dict[str, Any]]:
+    """A row a fleet that stays as it is."""
+    best = found.plan.best
+    each = best.candidate.usd_per_hour if best is not None else 0.0
+    return [
+        {
+            "n_replicas": one.n_replicas,
+            "usd_per_hour": one.n_replicas * each,
+            "goodput_frac": one.goodput_frac,
+            "n_missed": one.n_missed,
+            "peak_waiting": one.peak_waiting,
+            "overloaded_s": one.overloaded_s,
+            "late_s": one.late_s,
+        }
+        for one in found.fixed
     ]

@@ -9,7 +9,7 @@ from typing import Any
 from qtheory.planning.fleet_plan import FleetPlan
 from qtheory.report import table
 
-from ._plan_rows import Found, day_rows, front_rows, option_rows
+from ._plan_rows import Found, day_rows, fixed_rows, front_rows, option_rows
 
 __all__ = ["PlanTable", "lost_lines", "plan_tables"]
 
@@ -36,6 +36,12 @@ _LABELS = {
     "n_for_it": "to bear it",
     "goodput_frac": "good (%)",
     "answered_by": "by",
+    "one_fewer_goodput_frac": "one fewer: good (%)",
+    "one_fewer_waiting": "wait at its end",
+    "n_missed": "missed",
+    "peak_waiting": "most wait",
+    "overloaded_s": "overloaded (h)",
+    "late_s": "late after it (h)",
 }
 
 
@@ -78,7 +84,14 @@ def plan_tables(found: Found, *, is_wide: bool = False) -> list[PlanTable]:
     """
     if found.plan.best is None:
         return []
-    made = [_away(found), _sensitive(found), _day(found), _others(found, is_wide=is_wide), _front(found)]
+    made = [
+        _away(found),
+        _sensitive(found),
+        _day(found),
+        _fixed(found),
+        _others(found, is_wide=is_wide),
+        _front(found),
+    ]
     return [one for one in made if one is not None and one.rows]
 
 
@@ -126,10 +139,36 @@ def _day(found: Found) -> PlanTable:
     hours = sum(hour.stage.length_s for hour in found.hours) / 3600
     best = found.plan.best
     peak = best.fleet.n_replicas * best.candidate.usd_per_hour * hours if best and best.fleet else 0.0
-    columns = ("start_s", "mean_rps", "peak_rps", "n_replicas", "cost_usd")
+    columns: tuple[str, ...] = ("start_s", "mean_rps", "peak_rps", "n_replicas", "cost_usd")
+    if rows and "one_fewer_waiting" in rows[0]:
+        rows = [row | {"one_fewer_waiting": _whole(row["one_fewer_waiting"])} for row in rows]
+        columns += ("one_fewer_goodput_frac", "one_fewer_waiting")
     saved = f"{100 * (1 - cost / peak):.0f} % less than" if cost < peak else "as much as"
     after = f"${cost:,.4g} in {hours:.4g} h, {saved} the ${peak:,.4g} of the full fleet all the time"
     return PlanTable(title="Hour by hour", rows=rows, columns=columns, after=after)
+
+
+def _whole(waiting: float | None) -> int | None:
+    return None if waiting is None else round(waiting)
+
+
+def _fixed(found: Found) -> PlanTable:
+    """The full fleet all the time, and smaller ones."""
+    share = f"{100 * found.plan.need.goodput_frac:.4g} %"
+    rows = [
+        row
+        | {
+            "overloaded_s": row["overloaded_s"] / 3600,
+            "late_s": "not gone" if row["late_s"] is None else row["late_s"] / 3600,
+            "peak_waiting": _whole(row["peak_waiting"]),
+        }
+        for row in fixed_rows(found)
+    ]
+    return PlanTable(
+        title="The same fleet all the time (closed forms; fluid + diffusion)",
+        rows=rows,
+        after=f"missed: hours with fewer than {share} good; what one hour leaves over is late in the next",
+    )
 
 
 def _others(found: Found, *, is_wide: bool) -> PlanTable:

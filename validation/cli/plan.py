@@ -225,12 +225,13 @@ def _rows(found: Found) -> list[dict[str, Any]]:
 
 def _more(found: Found) -> dict[str, Any]:
     """Further entries of the JSON form."""
-    from ._plan_rows import day_rows, front_rows
+    from ._plan_rows import day_rows, fixed_rows, front_rows
 
     return {
         "away": [asdict(one) for one in found.away],
         "worse_inputs": [asdict(one) for one in found.worse],
         "front": front_rows(found),
         "hours": day_rows(found),
+        "fixed_fleets": fixed_rows(found),
         "verified": None if found.verdict is None else asdict(found.verdict),
     }
