@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConfigError, ServingError
 from qtheory.predict import PoolPlan, predict, predict_pools
@@ -24,8 +25,9 @@ from sim.record import Records, Status
 from sim.replica import Replica
 
 from ._distserve_data import FITS, TOKENS, Curve, FittedStep
+from ._padded_prompts import PaddedPrompts
 
-__all__ = ["System", "system_of", "workload_of"]
+__all__ = ["System", "script_arrivals_s", "system_of", "workload_of"]
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -43,12 +45,14 @@ class System:
     link_tokens_per_s: float = 1.0
 
     def good_frac(self, workload: Workload, rate_rps: float, n_requests: int, seed: int) -> float:
-        """Share of good requests in one simulated run from empty."""
+        """Share of good requests in one simulated run from empty; the seed draws lengths, gaps are given."""
         load = replace(workload, rate_rps=rate_rps, n_requests=n_requests)
-        asked = load.generate(np.random.default_rng([_SEED, seed]))
+        drawn = load.generate(np.random.default_rng([_SEED, seed]))
+        asked = replace(drawn, arrival_s=script_arrivals_s(rate_rps, n_requests))
         first = _member(self.first)
         if self.decode is None:
-            return _good(engine.simulate(asked, first.policy, first.replica), load.slo)
+            policy = replace(first.policy, composition=PaddedPrompts())
+            return _good(engine.simulate(asked, policy, first.replica), load.slo)
         link = Link(tokens_per_s=self.link_tokens_per_s)
         pools = Pools(prefill=[first], decode=[_member(self.decode)], link=link)
         return _good(simulate_pools(asked, pools).records, load.slo)
@@ -65,6 +69,18 @@ class System:
         except ServingError:
             return None
         return found.goodput_frac
+
+
+def script_arrivals_s(rate_rps: float, n_requests: int) -> NDArray[np.float64]:
+    """When the authors' client sends its requests: it draws the gaps with seed 0 at every rate.
+
+    Examples
+    --------
+    >>> script_arrivals_s(1.0, 4).round(3).tolist()
+    [0.0, 0.796, 2.052, 2.975]
+    """
+    gaps = np.random.RandomState(0).gamma(1.0, 1.0 / rate_rps, n_requests)  # the script's own generator
+    return np.concatenate([[0.0], np.cumsum(gaps)[:-1]])
 
 
 def system_of(
