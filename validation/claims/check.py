@@ -27,9 +27,11 @@ from . import (
     overload_grows,
     prefill_stalls,
     retry_storm,
+    sarathi,
     shedding_above_the_limit,
     slora,
     slora_draws,
+    splitwise,
     vtc,
     watermark_preemptions,
 )
@@ -61,6 +63,8 @@ CLAIMS: dict[str, Claim] = {
         slora_draws,
         aibrix,
         kubeai,
+        splitwise,
+        sarathi,
     )
 }
 """All claims by name."""
