@@ -83,8 +83,8 @@ def explained(replica: ReplicaSpec, workload: Workload, found: Knee) -> list[Lin
         numbers=f"s = {s:,.0f}, d = {d:,.0f}",
     )
     if replica.scheduler.name not in _STEP_BY_STEP:
-        return [first, _good(workload, point)]
-    return [first, *_steps(engine, point), _limit(engine, found), _good(workload, point)]
+        return [first, _good(workload, point, found)]
+    return [first, *_steps(engine, point), _limit(engine, found), _good(workload, point, found)]
 
 
 def _steps(engine: Engine, point: Prediction) -> list[Line]:
@@ -155,8 +155,10 @@ def _limit(engine: Engine, found: Knee) -> Line:
     )
 
 
-def _good(workload: Workload, point: Prediction) -> Line:
-    slo = workload.slo
+def _good(workload: Workload, point: Prediction, found: Knee) -> Line:
+    """Shares by closed forms, beside the one that the knee is at by the tier that found it."""
+    slo, is_closed = workload.slo, "numeric" not in found.answered_by
+    whose = "" if is_closed else f", {100 * found.goodput_frac:.4g} % by the numeric tier, whose knee this is"
     parts = [
         f"{word} <= {limit:g} s: {100 * share:.1f} %"
         for word, limit, share in (
@@ -165,8 +167,9 @@ def _good(workload: Workload, point: Prediction) -> Line:
         )
         if limit is not None
     ]
+    together = f"together {100 * point.goodput_frac:.1f} % by closed forms{whose}"
     return Line(
         what="good at the knee",
         formula="share within every limit",
-        numbers=f"{', '.join(parts) or 'no limit'}; together {100 * point.goodput_frac:.1f} % (closed forms)",
+        numbers=f"{', '.join(parts) or 'no limit'}; {together}",
     )

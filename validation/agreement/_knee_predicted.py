@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from qtheory.basics.errors import ServingError
+from qtheory.basics.errors import ServingError, UnstableError
 from qtheory.predict import MODELLED_SCHEDULERS, TIERS, predict
 
 from ._knee_simulated import GOOD_FRAC, LOADS
@@ -46,8 +46,10 @@ def _good(question: Asked, tier: str) -> Good:
     def good(rate_rps: float) -> float | None:
         try:
             point = predict(question.replica, question.workload, rate_rps=rate_rps, tier=tier)
-        except ServingError as error:
-            return 0.0 if "limit" in str(error) and "no model" not in str(error) else None
+        except UnstableError:
+            return 0.0
+        except ServingError:
+            return None
         return point.goodput_frac
 
     return good

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from .point import Run
 from .work import COMPARED
 
 __all__ = ["Difference", "differences"]
+
+_DIGITS = 12  # of the largest value; what is beyond is what sums in another order leave
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +81,7 @@ def differences(runs: Sequence[Run], *, level: float = 0.95) -> list[Difference]
     found: list[Difference] = []
     for quantity in COMPARED if len(runs) > 1 else ():
         together = zip(*(run.values[quantity] for run in runs), strict=False)
-        pairs = [values for values in together if None not in values]
+        pairs = _rounded([values for values in together if None not in values])
         if len(pairs) < 2:
             continue
         columns = zip(*pairs, strict=True)
@@ -101,3 +104,10 @@ def differences(runs: Sequence[Run], *, level: float = 0.95) -> list[Difference]
                 )
             )
     return found
+
+
+def _rounded(pairs: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
+    """Values without their last digits, so that what is the same to rounding differs by 0."""
+    largest = max((abs(value) for values in pairs for value in values), default=0.0)
+    digits = _DIGITS - 1 - math.floor(math.log10(largest)) if largest else 0
+    return [tuple(round(value, digits) for value in values) for values in pairs]

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from qtheory.basics.errors import ServingError
+from qtheory.planning.doubling import find_knee
 from qtheory.planning.fleet_candidates import Candidate
 from qtheory.planning.fleet_curve import LATENCIES, Curve, theory_curve
-from qtheory.planning.search import Search, find_knee
+from qtheory.planning.search import Search
 from qtheory.system.cluster import BLIND_ROUTERS, parse_router
 from qtheory.system.results import RunResult
 from qtheory.system.slo import Slo
