@@ -54,9 +54,13 @@ class Backlog:
     def decoded_share(self) -> float:
         """Decode steps done over those that come, 1 but for what the levels cut off."""
         mesh = self.mesh
-        come = mesh.rate_rps * mesh.engine.demand.mean_decode * mesh.stays_s * mesh.staying[mesh.left]
-        done, wanted = (float((self.at_steps * part).sum()) for part in (mesh.decoded, come))
+        done, wanted = (float((self.at_steps * part).sum()) for part in (mesh.decoded, mesh.come))
         return done / wanted if wanted > 0 else 1.0
+
+    @cached_property
+    def decodes_per_s(self) -> float:
+        """Decode steps of those that stay, a second."""
+        return float((self.at_steps * self.mesh.come).sum()) / self._total_s
 
     @cached_property
     def mean_running(self) -> float:

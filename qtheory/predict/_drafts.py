@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ._mesh import Mesh, StepsAt, unit_steps
 from ._steps import Rule
+from ._thinned import Thinned
 from .inputs import Engine
 
 __all__ = ["make_mesh", "mean_field"]
@@ -49,8 +50,8 @@ def mean_field(engine: Engine, rule: Rule, rate_rps: float) -> tuple[float, floa
     return n, gap
 
 
-Patience = Callable[[Mesh], Floats]
-"""Tokens of the longest prompt that stays, by what a step leaves behind."""
+Patience = Callable[[Mesh], Thinned]
+"""Who stays of those that come."""
 
 
 def make_mesh(
@@ -70,11 +71,11 @@ def make_mesh(
     n, gap = mean_field(engine, rule, served_rps)
     reach = _first_reach(engine, rule, served_rps, n, gap)
     if patience is not None:
-        reach = _bounded_reach(patience, engine, rule, rate_rps, n, reach)
+        reach = _bounded_reach(patience, engine, rule, rate_rps, n=n, reach=reach)
     for _ in range(_MOST_DRAFTS):
         draft = _draft(engine, rule, rate_rps, n, reach)
         if patience is not None:
-            draft = replace(draft, longest=patience(draft))
+            draft = replace(draft, thinned=patience(draft))
         chain = StepsAt.of(draft, n)
         if float(chain.stationary[-3:].sum()) < _BEYOND:
             break
@@ -82,7 +83,7 @@ def make_mesh(
     if wider > 1:
         draft = _draft(engine, rule, rate_rps, n, wider * reach)
         if patience is not None:
-            draft = replace(draft, longest=patience(draft))
+            draft = replace(draft, thinned=patience(draft))
         chain = StepsAt.of(draft, n)
     return _with_jumps(draft, chain)
 
@@ -104,7 +105,7 @@ def _first_reach(engine: Engine, rule: Rule, rate_rps: float, n: float, gap: flo
 
 
 def _bounded_reach(
-    patience: Patience, engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float
+    patience: Patience, engine: Engine, rule: Rule, rate_rps: float, *, n: float, reach: float
 ) -> float:
     """Tokens that wait at most where nobody stays behind too many: as many as somebody stays behind, one
     prompt more, and what comes in the step that is under way."""
@@ -114,8 +115,7 @@ def _bounded_reach(
     beside = longest + step * demand.mean_prompt + 4 * math.sqrt(step_var)
     for _ in range(_MOST_DRAFTS):
         draft = _draft(engine, rule, rate_rps, n, reach)
-        behind = np.nonzero(patience(draft) > 0)[0]
-        bound = (int(behind.max(initial=0)) + 2) * draft.cell + beside
+        bound = (patience(draft).reached + 2) * draft.cell + beside
         if bound > _SHORTER * reach:
             break
         reach = bound
@@ -144,7 +144,7 @@ def _draft(engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float) 
     return Mesh(
         engine=engine, rule=rule, rate_rps=rate_rps, n_mean=n, cell=cell, n_w=n_w,
         full_cells=min(full_cells, n_w - 1), level=max(top / (_MOST_Y - 1), 1.0), n_y=_MOST_Y, n_up=1,
-        waiting=share * cell * np.arange(float(n_w)), longest=np.full(n_w, np.inf),
+        waiting=share * cell * np.arange(float(n_w)),
     )  # fmt: skip
 
 

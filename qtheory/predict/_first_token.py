@@ -21,6 +21,8 @@ from ._clearing import FINE, clearing_s
 from ._followers import Comers, comers
 from ._gridlaw import GridLaw, law_of_atoms
 from ._mesh import Mesh
+from ._thinned import Thinned
+from ._thinned_first import ahead_of, with_own
 
 __all__ = ["FirstToken", "first_token", "first_tokens"]
 
@@ -111,6 +113,8 @@ def _found(backlog: Backlog) -> _Found:
     seconds, taken = mesh.seconds[w, y], mesh.taken[w, y]
     x = mesh.x[w, y] + mesh.waiting[w] - mesh.waiting[w - taken] - mesh.decoded[w, y] / mesh.remaining
     x = np.maximum(x, 0.0)
+    if mesh.thinned is not None:
+        return _found_thinned(mesh, mesh.thinned, (w, y), x, weight)
     idle = mesh.idle[w, y] * mesh.idle_s / mesh.stays_s[w, y]
     nodes = _nodes(x, weight, mesh)
     rests_s = np.concatenate([[0.0], np.geomspace(seconds.min() / 8, seconds.max(), 12)])
@@ -120,7 +124,6 @@ def _found(backlog: Backlog) -> _Found:
     node = between(nodes, x)
     for share in _SHARES:
         past = seconds * (share if mesh.rule.mixed else 1.0)  # alone in a step, all that came go together
-        past = past * mesh.accepted[w - taken]
         places = (node, between(rests_s, (1 - share) * seconds), between(times_s, past))
         _add(grouped, w - taken, places, weight * (1 - idle) / len(_SHARES))
     nobody = np.bincount(node[0], weight * idle * (1 - node[1]), len(nodes))
@@ -142,11 +145,35 @@ def _found(backlog: Backlog) -> _Found:
     return _Found(nodes, np.append(rests_s, 0.0), np.concatenate([ahead, first], axis=1))
 
 
+def _found_thinned(
+    mesh: Mesh, thinned: Thinned, place: tuple[Ints, Ints], x: Floats, weight: Floats
+) -> _Found:
+    """The same where some do not stay; ``place``: cells and levels (m,) of the steps."""
+    nodes, seconds, left = _nodes(x, weight, mesh), mesh.seconds[place], mesh.left[place]
+    idle = mesh.idle[place] * mesh.idle_s / mesh.stays_s[place]
+    node, share = between(nodes, x)
+    nobody = np.bincount(node, weight * idle * (1 - share), len(nodes))
+    nobody += np.bincount(node + 1, weight * idle * share, len(nodes))
+    mean_batch, times_s = mesh.engine.demand.mean_batch, thinned.times_s
+    mates = np.zeros((len(times_s), mesh.n_w))  # who come with the first of a batch, but behind it
+    then, lasting_s, probs = _first_steps(mesh)
+    low, later = between(times_s, lasting_s)
+    np.add.at(mates, (low, then), probs * (1 - later))
+    np.add.at(mates, (low + 1, then), probs * later)
+    behind = (1 - 1 / mean_batch) * nobody[:, None, None] * mates
+    ahead = ahead_of(thinned, (node, share), seconds, left, weight=weight * (1 - idle), mates=behind)
+    first = np.zeros((len(nodes), 1, mesh.n_w))
+    first[:, 0, 0] = nobody / mean_batch
+    return _Found(nodes, np.append(times_s, 0.0), np.concatenate([ahead, first], axis=1))
+
+
 def _first_steps(mesh: Mesh) -> tuple[Ints, Floats, Floats]:
     """Cells left (k,), seconds and probabilities of the first step of a request that found nobody."""
     demand, n = mesh.engine.demand, mesh.n_w
-    probs = np.where(demand.prompt_tokens <= mesh.longest[0], demand.prompt_probs, 0.0)
-    one = spread_on(mesh.engine.weighted_tokens / mesh.cell, probs / max(float(probs.sum()), 1e-12), n)
+    if mesh.thinned is not None:
+        one = mesh.thinned.first / max(float(mesh.thinned.first.sum()), 1e-12)
+    else:
+        one = spread_on(mesh.engine.weighted_tokens / mesh.cell, demand.prompt_probs, n)
     cells = np.nonzero(one > 0)[0]
     taken = np.clip(cells, 1, mesh.full_cells)
     seconds = mesh.table.seconds(np.zeros(len(cells)), taken, mesh.full_cells)
@@ -202,34 +229,25 @@ def _add(target: Floats, start: Ints, places: tuple[tuple[Ints, Floats], ...], w
 
 def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
     """Laws (nodes, rests, n) of the tokens ahead and the own prompt, in fine cells, of those that stay."""
-    limits = np.full(found.ahead.shape[2], mesh.longest[-1])
-    limits[: mesh.n_w] = mesh.longest
-    whole, length = np.zeros((*found.ahead.shape[:2], n)), next_fast_len(2 * n, real=True)
-    for limit in np.unique(limits):
-        own = _own(mesh, float(limit), found.rests_s, fine, n)
-        inner = np.where(limits == limit, found.ahead, 0.0)
-        spread = np.zeros_like(whole)
-        spread[:, :, 0] = inner[:, :, 0]
-        inner[:, :, 0] = 0.0
-        for part in range(1 - FINE, FINE):  # each cell as a triangle; nothing ahead stays nothing
-            places = np.arange(1, inner.shape[2]) * FINE + part
-            spread[:, :, places] += inner[:, :, 1:] * (FINE - abs(part)) / FINE**2
-        product = np.fft.rfft(spread, length, axis=2) * np.fft.rfft(own, length)[None]
-        law = np.fft.irfft(product, length, axis=2).clip(0.0)
-        law[:, :, n - 1] += law[:, :, n:].sum(axis=2)
-        whole += law[:, :, :n]
-    return whole
+    if mesh.thinned is not None:
+        return with_own(mesh.thinned, found.ahead, found.rests_s, fine, n)
+    own, length = _own(mesh, found.rests_s, fine, n), next_fast_len(2 * n, real=True)
+    inner, spread = found.ahead, np.zeros((*found.ahead.shape[:2], n))
+    spread[:, :, 0] = inner[:, :, 0]
+    for part in range(1 - FINE, FINE):  # each cell as a triangle; nothing ahead stays nothing
+        places = np.arange(1, inner.shape[2]) * FINE + part
+        spread[:, :, places] += inner[:, :, 1:] * (FINE - abs(part)) / FINE**2
+    product = np.fft.rfft(spread, length, axis=2) * np.fft.rfft(own, length)[None]
+    law = np.fft.irfft(product, length, axis=2).clip(0.0)
+    law[:, :, n - 1] += law[:, :, n:].sum(axis=2)
+    return np.asarray(law[:, :, :n])
 
 
-def _own(mesh: Mesh, longest: float, rests_s: Floats, fine: float, n: int) -> Floats:
-    """Laws (rests, n) of a prompt of at most ``longest`` tokens with those of its batch that go before it;
-    where whole prompts go together, with those that come behind before the step ends. The last is alone.
-
-    They add up to the share of such prompts.
-    """
+def _own(mesh: Mesh, rests_s: Floats, fine: float, n: int) -> Floats:
+    """Laws (rests, n) of a prompt with those of its batch that go before it; where whole prompts go together,
+    with those that come behind before the step ends. The last is alone."""
     demand = mesh.engine.demand
-    probs = np.where(demand.prompt_tokens <= longest, demand.prompt_probs, 0.0)
-    alone = spread_on(mesh.engine.weighted_tokens / fine, probs, n)
+    alone = spread_on(mesh.engine.weighted_tokens / fine, demand.prompt_probs, n)
     if demand.mean_batch <= 1:
         return np.broadcast_to(alone, (len(rests_s), n))
     transform = np.fft.rfft(alone, 2 * n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ._cells import Inflow
 from ._steps import Rule, StepTable
+from ._thinned import Thinned
 from .inputs import Engine
 
 __all__ = ["Mesh", "StepsAt", "unit_steps"]
@@ -34,7 +35,7 @@ class Mesh:
     n_y: int
     n_up: int
     waiting: Floats  # (n_w,) what waits of y, in the mean
-    longest: Floats  # (n_w,) tokens of the longest prompt that stays if a step leaves so much behind
+    thinned: Thinned | None = None  # where some do not stay
     leaner: Floats | None = None  # (n_w,) share of those that run where some states have less work than waits
 
     @cached_property
@@ -107,7 +108,9 @@ class Mesh:
     @property
     def idle_s(self) -> float:
         """Mean seconds until a batch ends an idle time."""
-        return self.engine.demand.mean_batch / (self.rate_rps * float(self.staying[0]))
+        if self.thinned is not None:
+            return 1 / self.thinned.first_rps
+        return self.engine.demand.mean_batch / self.rate_rps
 
     @cached_property
     def stays_s(self) -> Floats:
@@ -126,60 +129,39 @@ class Mesh:
 
     def arrivals(self, seconds: Floats, start: Ints) -> tuple[Floats, Floats]:
         """Transition rows (n_w, n_w) by the tokens that come and stay; decode steps gained on each way."""
-        rows, gained = np.zeros((self.n_w, self.n_w)), np.zeros((self.n_w, self.n_w))
-        for longest, inflow in self._inflows.items():
-            some = self.longest[start] == longest
-            rows[some], gained[some] = inflow.shifted(seconds[some], start[some])
-        return rows, gained
+        law = self._inflow if self.thinned is None else self.thinned
+        return law.shifted(seconds, start)
 
     def first_of_busy(self, row: Floats, gained: Floats, idle: float) -> tuple[Floats, Floats]:
         """The way out of an empty system: by a step, or else by the batch that ends an idle time."""
         if idle <= 0:
             return row, gained
-        inflow = self._inflows[float(self.longest[0])]
-        mixed = (1 - idle) * row + idle * inflow.batch
-        work = (1 - idle) * row * gained + idle * inflow.batch_steps
+        if self.thinned is not None:
+            batch, batch_steps = self.thinned.first_batch
+        else:
+            batch, batch_steps = self._inflow.batch, self._inflow.batch_steps
+        mixed = (1 - idle) * row + idle * batch
+        work = (1 - idle) * row * gained + idle * batch_steps
         return mixed, np.divide(work, mixed, out=np.zeros_like(mixed), where=mixed > 1e-15)
 
     @cached_property
-    def _inflows(self) -> dict[float, Inflow]:
-        """By the longest prompt that stays."""
-        return {float(cut): self._inflow(float(cut)) for cut in np.unique(self.longest)}
-
-    def _inflow(self, longest: float) -> Inflow:
-        demand, tokens = self.engine.demand, self.engine.weighted_tokens
+    def _inflow(self) -> Inflow:
         low, high = float(self.seconds.min()), float(self.seconds.max())
-        times_s = np.geomspace(0.99 * low, 1.01 * high, 48)
-        probs = np.where(demand.prompt_tokens <= longest, demand.prompt_probs, 0.0)
-        share = float(probs.sum())
-        if share <= 0:
-            share, probs = 1e-9, demand.prompt_probs * 1e-9
-        kept = replace(demand, prompt_probs=probs / share)
-        return Inflow.of(
-            kept, tokens, rate_rps=self.rate_rps * share, cell=self.cell, n=self.n_w, times_s=times_s
-        )
+        return self.inflow_in(np.geomspace(0.99 * low, 1.01 * high, 48), self.n_w, self.cell)
 
     @cached_property
-    def staying(self) -> Floats:
-        """Share (n_w,) of the arriving requests that stay."""
-        return self._share(self.engine.demand.prompt_probs)
+    def come(self) -> Floats:
+        """Decode steps (n_w, n_y) that come and stay from the start of a step to the next."""
+        demand = self.engine.demand
+        if self.thinned is None:
+            return np.asarray(self.rate_rps * demand.mean_decode * self.stays_s)
+        steps = self.thinned.steps(self.seconds, self.left)
+        return np.asarray((1 - self.idle) * steps + self.idle * float(self.thinned.first_batch[1].sum()))
 
     @cached_property
     def left(self) -> Ints:
         """Cells (n_w, n_y) that a step leaves behind."""
         return np.asarray(np.arange(self.n_w)[:, None] - self.taken)
-
-    @cached_property
-    def accepted(self) -> Floats:
-        """Share (n_w,) of the arriving tokens that stay."""
-        demand = self.engine.demand
-        return self._share(demand.prompt_tokens * demand.prompt_probs / demand.mean_prompt)
-
-    def _share(self, probs: Floats) -> Floats:
-        order = np.argsort(self.engine.demand.prompt_tokens)
-        below = np.concatenate([[0.0], np.cumsum(probs[order])])
-        tokens = self.engine.demand.prompt_tokens[order]
-        return np.asarray(below[np.searchsorted(tokens, self.longest, side="right")])
 
     def inflow_in(self, times_s: Floats, n: int, cell: float) -> Inflow:
         """Tokens that arrive in these times, on ``n`` cells."""

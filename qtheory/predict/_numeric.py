@@ -70,9 +70,7 @@ def decoded(backlog: Backlog, first: FirstToken, behind: Floats | None = None) -
 
 def gap_of(backlog: Backlog) -> float:
     """Mean gap between tokens, by Little's law for the running requests."""
-    mesh = backlog.mesh
-    served_rps = mesh.rate_rps * float((backlog.in_time * mesh.staying[mesh.left]).sum())
-    return backlog.mean_running / (served_rps * max(mesh.engine.demand.mean_decode, 1e-9))
+    return backlog.mean_running / max(backlog.decodes_per_s, 1e-300)
 
 
 def by_little(backlog: Backlog, first: FirstToken, decode: DecodeAtoms) -> float:

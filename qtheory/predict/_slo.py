@@ -11,11 +11,12 @@ from qtheory.basics.errors import ConvergenceError
 
 from ._clearing import FINE, clearing_s
 from ._closed import formulas_of
-from ._mesh import Mesh, StepsAt
+from ._mesh import Mesh
 from ._numeric import columns_of, steady_of
 from ._setting import Setting
 from ._settled import settled
 from ._steps import Rule
+from ._thinned import Thinned
 from .inputs import Engine
 from .limits import Limit, limit_of
 
@@ -25,8 +26,7 @@ Floats = NDArray[np.float64]
 
 _RULE = Rule(mixed=True)
 _FULL = 0.9  # share of the slots taken
-_CUTS = np.unique(np.concatenate([np.linspace(0.0, 1.0, 13), [0.95, 0.97, 0.98, 0.99, 0.995, 0.998]]))
-"""Shares of the arrivals, by length, at which they are cut off."""
+_N_TIMES = 20
 
 
 def limit(setting: Setting) -> Limit:
@@ -57,7 +57,7 @@ def numeric(setting: Setting) -> dict[str, Any]:
         setting.engine,
         _RULE,
         setting.rate_rps,
-        patience=lambda draft: _longest(draft, deadline_s),
+        patience=lambda draft: _patience(draft, deadline_s),
         load=load,
     )
     point = steady_of(backlog)
@@ -66,32 +66,23 @@ def numeric(setting: Setting) -> dict[str, Any]:
     return found | {"goodput_frac": served * found["goodput_frac"], "shed_frac": 1 - served}
 
 
-def _longest(mesh: Mesh, deadline_s: float) -> Floats:
-    """Tokens (n_w,) of the longest prompt that can be in time, by what is ahead: one of a few lengths."""
+def _patience(mesh: Mesh, deadline_s: float) -> Thinned:
+    """Who stays: whose prompt alone can still be in time when the step begins in which it gets its turn."""
     slots = mesh.engine.slots
     busy = slots if mesh.n_mean > _FULL * slots else mesh.n_mean  # then who waits mostly waits for a place
     nodes = np.array([busy, busy + 1.0])
     full_steps = np.arange(mesh.n_w) // mesh.full_cells * mesh.full_cells  # then the last ones leave room
     cleared = clearing_s(mesh, nodes, mesh.cell / FINE, mesh.n_w * FINE)[full_steps * FINE, 0]
-    rest = _rest_s(mesh)
-    alone, demand = _alone_s(mesh.engine), mesh.engine.demand
-    order = np.argsort(demand.prompt_tokens)
-    below = np.cumsum(demand.prompt_probs[order])
-    fitting = np.searchsorted(alone[order], deadline_s - cleared - rest, side="right")
-    share = np.concatenate([[0.0], below])[fitting]
-    nearest = _CUTS[np.argmin(np.abs(share[:, None] - _CUTS[None, :]), axis=1)]
-    place = np.minimum(np.searchsorted(below, nearest - 1e-12), len(order) - 1)
-    return np.asarray(np.where(nearest > 0, demand.prompt_tokens[order][place], 0.0))
-
-
-def _rest_s(mesh: Mesh) -> Floats:
-    """Mean seconds (n_w,) left of the step that an arrival finds, by the tokens that the step leaves."""
-    chain = StepsAt.of(mesh, min(mesh.n_mean, mesh.engine.slots))
-    left = np.arange(mesh.n_w) - chain.taken
-    weight = chain.stationary * chain.seconds
-    there = np.bincount(left, weight, mesh.n_w)
-    whole = np.bincount(left, weight * chain.seconds / 2, mesh.n_w)
-    return np.asarray(np.where(there > 1e-9, whole / np.maximum(there, 1e-9), chain.seconds[-1] / 2))
+    low, high = float(mesh.seconds.min()), float(mesh.seconds.max())
+    return Thinned(
+        engine=mesh.engine,
+        rate_rps=mesh.rate_rps,
+        cell=mesh.cell,
+        deadline_s=deadline_s,
+        cleared_s=cleared,
+        alone_s=_alone_s(mesh.engine),
+        times_s=np.append(0.0, np.geomspace(0.99 * low, 1.2 * high, _N_TIMES)),
+    )
 
 
 def _alone_s(engine: Engine) -> Floats:
