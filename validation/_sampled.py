@@ -77,6 +77,8 @@ class Sample:
         Of the served requests.
     waits : dict
         Share of the time in which somebody waited, by what for.
+    stepwise : str or None
+        Why it ran step by step, which is slow; None if it did not.
     """
 
     rate_rps: float
@@ -87,6 +89,7 @@ class Sample:
     missed: dict[str, float]
     mean_e2e_s: float
     waits: dict[str, float]
+    stepwise: str | None = None
 
 
 def plan_of(scenario: Scenario) -> Plan:
@@ -167,6 +170,7 @@ def sample(plan: Plan, rate_rps: float, n_requests: int, index: int) -> Sample:
         n_effective=_n_effective(good),
         missed=_missed(run, point.workload.slo, n_cut),
         mean_e2e_s=row["mean_e2e_s"] or math.nan,
+        stepwise=run.stepwise,
         waits={
             word: float(row.get(name) or 0.0)
             for name, word in (

@@ -143,9 +143,16 @@ class Candidate:
         """What it is, in words."""
         budget = self.scenario.budget_tokens if self.replica is None else self.replica.budget_tokens
         steps = "" if budget is None else f", {budget:,} tokens a step"
-        return (
-            f"{self.n_accelerators} x {self.hardware.name}, {self.weights}, {self.scenario.scheduler}{steps}"
-        )
+        return f"{self._instances}, {self.weights}, {self.scenario.scheduler}{steps}"
+
+    @property
+    def _instances(self) -> str:
+        """Accelerators of one replica; ``1+2`` where one instance prefills and two decode."""
+        pools = None if self.replica is None else self.replica.pools
+        if pools is None:
+            return f"{self.tp} x {self.hardware.name}"
+        each = self.hardware.name if self.tp == 1 else f"({self.tp} x {self.hardware.name})"
+        return f"{pools.n_prefill}+{pools.n_decode} x {each}"
 
 
 def candidates_of(scenario: Scenario, choices: Choices, prices: Mapping[str, Price]) -> list[Candidate]:

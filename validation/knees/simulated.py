@@ -62,8 +62,18 @@ def refined(
         knee_rps_high=found.high_rps,
         fails=_fails(near) or predicted.fails,
         n_requests=found.n_requests,
-        notes=(*_apart_from_intervals(predicted.notes), *([found.note] if found.note else [])),
+        notes=(
+            *_apart_from_intervals(predicted.notes),
+            *_slow(found.samples),
+            *([found.note] if found.note else []),
+        ),
     )
+
+
+def _slow(samples: Sequence[Sample]) -> list[str]:
+    """Why runs took long, if they went step by step."""
+    reason = next((one.stepwise for one in samples if one.stepwise is not None), None)
+    return [] if reason is None else [f"slow: runs step by step: {reason}"]
 
 
 def _apart_from_intervals(notes: Sequence[str]) -> list[str]:
@@ -122,7 +132,7 @@ def simulated_knee(
         n_requests=found.n_requests + sum(one.n_requests for one in around if one not in found.samples),
         curve=_curve(around),
         cliff_slope=None if found.slope is None else found.slope * (1 - goal.goodput_frac),
-        notes=tuple(text for text in (f"simulated: {why}", _kind(plan), found.note) if text),
+        notes=tuple(text for text in (f"simulated: {why}", _kind(plan), *_slow(around), found.note) if text),
     )
     return _with_marks(base, around)
 

@@ -90,6 +90,16 @@ def test_the_cheapest_is_first_and_what_has_no_model_is_not_a_number() -> None:
     assert sum("fair" in told for told in refused) == 2
 
 
+@pytest.mark.parametrize(("tp", "told"), [(1, "1+2 x h100, bf16"), (2, "1+2 x (2 x h100), bf16")])
+def test_pools_are_told_as_instances_that_prefill_and_that_decode(tp: int, told: str) -> None:
+    prices = {"h100": Price(hardware="h100", usd_per_hour=1.0)}
+    scenario = Scenario(model="llama-3.1-8b", decode_replicas=2)
+    choices = Choices(hardware=("h100",), tps=(tp,), schedulers=("disaggregated",))
+    (one,) = candidates_of(scenario, choices, prices)
+    assert one.told.startswith(told)
+    assert one.n_accelerators == 3 * tp
+
+
 def test_conversations_are_not_predicted() -> None:
     options = plan(4.0, conversations="turns(n=3, think_s=1, message=20)")
     assert not any(answered for _, answered, _ in options)
