@@ -25,7 +25,7 @@ _N_REPLICAS, _BLOCK_TOKENS = 8, 512
 _MODEL = "llama-3.1-8b"
 _CARD_BYTES, _SHARE = 80e9, 0.9  # memory, and what vLLM uses of it
 _OUTSIDE_BYTES = 2e9  # activations of 32,000 tokens
-_HOST_BYTES = 120e9  # LMCACHE_MAX_LOCAL_CPU_SIZE
+_HOST_BYTES = 120 * 2.0**30  # LMCACHE_MAX_LOCAL_CPU_SIZE, which LMCache multiplies by 1024**3
 _BYTES_PER_S = 0.8 * 2.0e12  # at which keys and values are read
 _SHARED_BLOCKS = 2  # of the system prompt, 1,000 tokens
 _IDLE_S = 60.0
@@ -58,14 +58,17 @@ class Setting:
         return Replica(step_time=step, n_blocks=n_blocks, block_tokens=_BLOCK_TOKENS, prefix_cache=True)
 
 
-def served(runs: Sequence[Run], setting: Setting, seed: int) -> list[tuple[Floats, Floats]]:
+def served(
+    runs: Sequence[Run], setting: Setting, seed: int, *, from_the_top: bool = False
+) -> list[tuple[Floats, Floats]]:
     """TTFT and end (n,) of the requests of each run, one after the other with what is cached.
 
-    Where users stay at a replica their histories were sent there once before.
+    The lightest run is the first one, or the last. Where users stay at a replica their histories were sent
+    there once before.
     """
     rng = np.random.default_rng(seed)
     first = [_warm(runs)] if setting.is_sticky else []
-    rows = [*first, *runs]
+    rows = [*first, *(reversed(runs) if from_the_top else runs)]
     begin, at_s = [], 0.0
     for run in rows:
         begin.append(at_s - run.sent_s[0])
@@ -91,7 +94,8 @@ def served(runs: Sequence[Run], setting: Setting, seed: int) -> list[tuple[Float
         ttft[own], end[own] = records.first_token_s - sent[own], records.finish_s
     edges = np.cumsum([0, *(len(run.sent_s) for run in rows)])
     found = [(ttft[a:b], end[a:b] - start) for a, b, start in zip(edges[:-1], edges[1:], begin, strict=True)]
-    return found[len(first) :]
+    found = found[len(first) :]
+    return found[::-1] if from_the_top else found
 
 
 def _warm(runs: Sequence[Run]) -> Run:

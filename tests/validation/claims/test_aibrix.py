@@ -44,10 +44,18 @@ def test_users_who_stay_find_their_history_and_others_mostly_do_not() -> None:
 
 
 def test_more_histories_than_the_memory_holds_are_lost_in_turn() -> None:
-    """With 60 users a replica in place of 20 they push each other out of its 120 GB."""
+    """With 60 users a replica in place of 20 they push each other out of its 120 GiB."""
     few, many = (served([_run(list(range(n)), 1.0)] * 2, _setting(True), 0)[1][0] for n in (8 * 20, 8 * 60))
     assert np.mean(few > 1.0) < 0.02
     assert np.mean(many > 1.0) > 0.5
+
+
+def test_what_a_larger_run_leaves_behind_decides_on_the_smaller_one_after_it() -> None:
+    """8 x 50 users do not fit, 8 x 40 do, unless the others came before them and left the latest."""
+    runs = [_run(list(range(8 * n)), 2.0) for n in (40, 50)]
+    up, down = (served(runs, _setting(True), 0, from_the_top=top)[0][0] for top in (False, True))
+    assert np.mean(up > 1.0) < 0.1
+    assert np.mean(down > 1.0) > 0.3
 
 
 def test_extracts_have_the_form_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
