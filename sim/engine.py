@@ -16,13 +16,14 @@ from . import reference
 from ._unfit import cut_outputs
 from .fast.cached import CachedState
 from .fast.cached_loop import CachedLoop, CachedMeter, CachedTape
-from .fast.chunked_loop import ChunkedLoop
 from .fast.fill import Filling, chunked, filling
 from .fast.garbage import no_garbage
 from .fast.inflow import Inflow
 from .fast.lines import knows_order
 from .fast.loop import Loop
 from .fast.meter import Meter
+from .fast.paced import CountedState
+from .fast.paced_chunked import serve_alone
 from .fast.state import State
 from .fast.tape import Tape
 from .fast.tree import Node, nodes_of
@@ -267,7 +268,8 @@ def _state(
     """An empty replica, and those who will send it ``requests``."""
     flow: type[Inflow] = Inflow if requests.after is None else TurnInflow
     if not replica.prefix_cache:
-        return State(requests, policy, replica, flow(requests, cap=client_cap, think_s=think_s), tape)
+        kind = CountedState if filling(policy) is chunked else State
+        return kind(requests, policy, replica, flow(requests, cap=client_cap, think_s=think_s), tape)
     contents = contents or _contents(requests, replica)
     nodes: list[Node | None] = [None] * len(requests)
     if contents:
@@ -279,8 +281,11 @@ def _state(
 
 def _run(state: State, fill: Filling, until_s: float) -> float:
     """Run to the end; returns the clock there."""
-    loop = CachedLoop if isinstance(state, CachedState) else ChunkedLoop if fill is chunked else Loop
     with no_garbage():
-        loop(state, fill, until_s).run()
+        if isinstance(state, CountedState):
+            serve_alone(state, until_s)
+        else:
+            loop = CachedLoop if isinstance(state, CachedState) else Loop
+            loop(state, fill, until_s).run()
     state.leave()
     return state.now_s

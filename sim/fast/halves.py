@@ -27,8 +27,8 @@ class Halves(Loop):
         What it is doing: `DUE`, `STEP`, `RUN` or `IDLE`.
     next_s : float
         The end of what is under way.
-    known_tokens : int
-        Of all jobs here, as of the last end of a step.
+    outside_tokens : int
+        Known tokens of all jobs here that do not decode.
     run_under_way : tuple
         Decodes and steps of the run, seconds of its first step and growth from one to the next.
     """
@@ -36,7 +36,7 @@ class Halves(Loop):
     def __init__(self, state: State, fill: Filling) -> None:
         super().__init__(state, fill, math.inf)
         self.state = state
-        self.phase, self.next_s, self.known_tokens = IDLE, math.inf, 0
+        self.phase, self.next_s, self.outside_tokens = IDLE, math.inf, 0
         self.run_under_way = (0, 0, 0.0, 0.0)
         self._load: tuple[int, int, int, float, int, int] = (0, 0, 0, 0.0, 0, 0)
 
@@ -72,7 +72,6 @@ class Halves(Loop):
         state.now_s = end_s
         if n_sampled:
             state.n_barren = 0
-            self.known_tokens += n_sampled
         if n:
             if state.late or state.last_decode_s != start_s:
                 self._gaps(n, end_s)
@@ -89,22 +88,21 @@ class Halves(Loop):
             cohort.step = step = cohort.step + 1
             cohort.context_tokens += cohort.size
             if cohort.heap[0][0] <= step:
-                self._let_go(end_s)
-        if state.stalled:
-            state.resume_stalled()
+                for job in cohort.leave():
+                    self._finish(job, end_s)
+        self._resume_stalled()
         for job, tokens in state.chunks:
             job.computed_tokens += tokens
             if job.computed_tokens == job.known_tokens:
+                self.outside_tokens -= job.known_tokens
                 self._sample(job, end_s)
-                if job.n_outputs == job.output_tokens:
-                    self.known_tokens -= job.known_tokens
         state.chunks.clear()
 
-    def _let_go(self, end_s: float) -> None:
-        """Members that have all their outputs."""
-        for job in self._cohort.leave():
-            self.known_tokens -= job.prompt_tokens + job.output_tokens
-            self._finish(job, end_s)
+    def _resume_stalled(self) -> None:
+        stalled = self.state.stalled
+        if stalled:
+            self.outside_tokens -= sum(job.known_tokens for job in stalled)
+            self.state.resume_stalled()
 
     # ---- a run of steps
 
@@ -144,10 +142,10 @@ class Halves(Loop):
                 state.line.n, state.n_running, self._n_blocks - state.free,
             )
         )  # fmt: skip
-        self.known_tokens += k * n
         if self._outlook is not None:
             self._outlook.advance(k - 1)
         if k > 1:
             state.free -= cohort.blocks_in(k) - cohort.offsets[cohort.step % self._block_tokens]
         if cohort.advance(k):
-            self._let_go(end_s)
+            for job in cohort.leave():
+                self._finish(job, end_s)

@@ -70,10 +70,11 @@ class Live(Halves):
     def n_tokens(self) -> int:
         """Their known tokens."""
         if self.phase != RUN:
-            return self.known_tokens
+            return self.outside_tokens + self._cohort.context_tokens
         n, k, first_s, slope_s = self.run_under_way
         left_s = self.clock.now_s + SAME_MOMENT_S - self.state.now_s
-        return self.known_tokens + n * steps_by(left_s, k, first_s, slope_s)
+        known = self.outside_tokens + self._cohort.context_tokens
+        return known + n * steps_by(left_s, k, first_s, slope_s)
 
     @property
     def n_running(self) -> int:
@@ -83,8 +84,8 @@ class Live(Halves):
     @property
     def queued_tokens(self) -> int:
         """Tokens that are known and not computed."""
-        state, cohort = self.state, self._cohort
-        tail, left = state.tail, self.known_tokens - cohort.context_tokens + cohort.size
+        state = self.state
+        tail, left = state.tail, self.outside_tokens + self._cohort.size
         if state.chunks or state.stalled:
             inside = [*state.stalled, *(job for job, _ in state.chunks if job is not tail)]
             left -= sum(job.computed_tokens for job in inside)

@@ -1,4 +1,4 @@
-"""The fast engine as one of several replicas: its time goes on when it is told to."""
+"""The fast engine with a time that goes on when it is told to, as one of several replicas must."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class CountedCachedState(_Counted, CachedState):
 class Paced(Live):
     """A loop whose time goes on when it is told to, behind a router.
 
+    Its load is that of the requests that `offer` brings; where they come by themselves, nobody looks at it.
     A step is decided when it begins. A run of decodes has no end but its own until a request comes, which
     cuts it after the step that is under way.
 
@@ -74,7 +75,7 @@ class Paced(Live):
     def offer(self, job: FastJob, at_s: float) -> None:
         """A request is sent here now; everything before has been done."""
         self.n_requests += 1
-        self.known_tokens += job.known_tokens
+        self.outside_tokens += job.known_tokens
         self.wanted_blocks -= -job.known_tokens // self._block_tokens
         if self._refuses and self._counted.can_never_run(job.position):
             self._counted.end(job, Status.REJECTED, at_s)
@@ -94,10 +95,14 @@ class Paced(Live):
                 self.run_under_way = n, fewer, first_s, slope_s
                 self.next_s = start_s + (fewer * first_s + slope_s * (fewer * (fewer - 1) // 2))
 
+    def _finish(self, job: FastJob, end_s: float) -> None:
+        super()._finish(job, end_s)
+        self.n_requests -= 1
+
     def dropped(self, job: FastJob, *, was_waiting: bool) -> None:
         """A job is gone without all its outputs."""
         self.n_requests -= 1
-        self.known_tokens -= job.known_tokens
+        self.outside_tokens -= job.known_tokens
         if was_waiting:
             self.wanted_blocks -= -(-job.known_tokens // self._block_tokens)
 
@@ -105,15 +110,16 @@ class Paced(Live):
 
     def advance(self, before_s: float, by_s: float) -> None:
         """Every pass that starts before ``before_s``, and every step that ends by ``by_s``."""
-        state, post = self.state, self.post
+        state = self.state
+        inflow = state.inflow
         while True:
             phase = self.phase
             if phase == IDLE:
-                if not post.next_s < before_s:
-                    self.next_s = max(post.next_s, state.now_s)
+                if not inflow.next_s < before_s:
+                    self.next_s = max(inflow.next_s, state.now_s)
                     break
-                if post.next_s > state.now_s:
-                    state.now_s = post.next_s
+                if inflow.next_s > state.now_s:
+                    state.now_s = inflow.next_s
             elif phase != DUE:
                 if self.next_s > by_s:
                     break
@@ -123,7 +129,6 @@ class Paced(Live):
                     self.next_s = state.now_s
                 break
             self._pass()
-        self.n_requests = state.line.n + state.n_running + len(post.jobs)
         self.least_blocks = self.total_blocks - state.free
 
     def _follow(self) -> None:
@@ -132,7 +137,7 @@ class Paced(Live):
     def _pass(self) -> None:
         """Arrivals, a scheduling pass, and the beginning of what it leads to."""
         state = self.state
-        if self.post.next_s <= state.now_s + SAME_MOMENT_S:
+        if state.inflow.next_s <= state.now_s + SAME_MOMENT_S:
             state.take_arrivals()
         state.gave_up = False
         if state.expiries and state.expiries[0][0] < state.now_s:
@@ -142,7 +147,9 @@ class Paced(Live):
     def _fill_and_begin(self) -> None:
         state = self.state
         chunks, preempted, tail = state.chunks, state.preempted, state.tail
+        context = self._cohort.context_tokens
         n = self._fill(state)
+        self.outside_tokens += context - self._cohort.context_tokens  # of decodes that stopped
         if preempted:
             self._return(preempted)
         if state.fresh:
@@ -157,7 +164,7 @@ class Paced(Live):
                 self._begin_run(n)
         elif preempted:
             preempted.clear()
-            state.resume_stalled()
+            self._resume_stalled()
             self.phase = DUE
         else:
             self.phase = DUE if state.gave_up else IDLE
@@ -185,6 +192,19 @@ class Paced(Live):
                 self.wanted_blocks -= -(-job.known_tokens // size)
 
     # ---- the end of it
+
+    def finish(self, until_s: float) -> bool:
+        """To the end of all work, or until the clock is stopped; whether something was under way then."""
+        self.advance(until_s, until_s)
+        state = self.state
+        if self.phase in (STEP, RUN):
+            self.stop(until_s)
+            return True
+        if state.inflow.next_s < math.inf:
+            state.now_s = max(until_s, state.now_s)
+        elif self.phase == IDLE and (state.line.n or state.n_running):
+            raise state.stuck()
+        return False
 
     def stop(self, at_s: float) -> None:
         """The clock stops; a step that has begun and not ended does not count."""

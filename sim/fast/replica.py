@@ -15,7 +15,7 @@ from sim.replica import Replica
 from .cache import Cache
 from .cached_loop import CachedTape
 from .fill import chunked, filling
-from .halves import IDLE, RUN, STEP
+from .halves import RUN
 from .job import FastJob
 from .live import Clock
 from .meter import Meter
@@ -128,13 +128,7 @@ class FastReplica:
 
     def finish(self, until_s: float) -> None:
         """To the end of all work, or until the clock is stopped."""
-        loop = self.loop
-        loop.advance(until_s, until_s)
-        if loop.phase in (STEP, RUN):
-            self.is_cut = True
-            loop.stop(until_s)
-        elif loop.phase == IDLE and not self._post.jobs and (loop.state.line.n or loop.state.n_running):
-            raise loop.state.stuck()
+        self.is_cut = self.loop.finish(until_s)
 
     # ---- requests
 

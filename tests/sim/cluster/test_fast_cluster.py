@@ -91,7 +91,7 @@ def test_a_fault_in_the_count_of_tokens_shows(monkeypatch):
 
     def offer(self, job, at_s):
         plain(self, job, at_s)
-        self.known_tokens += job.position % 3 * 40
+        self.outside_tokens += job.position % 3 * 40
 
     monkeypatch.setattr(PacedChunkedLoop, "offer", offer)
     found = []
