@@ -80,12 +80,16 @@ class Backlog:
 
 def _moves(mesh: Mesh, j: int) -> Floats:
     """Transitions (n_up + 2, n_w, n_w) out of level ``j``: y moves by -1, 0, ..., n_up levels."""
-    demand = mesh.engine.demand
+    demand, work = mesh.engine.demand, mesh.engine.work
     rows, gained = mesh.arrivals(mesh.seconds[:, j], mesh.left[:, j])
     rows[0], gained[0] = mesh.first_of_busy(rows[0], gained[0], float(mesh.idle[0, j]))
     mean = (rows * gained).sum(axis=1, keepdims=True)
-    by_ends = mean[:, 0] * mesh.remaining  # half of what gives decodes alone the variance of Poisson
-    whole_var = by_ends + mean[:, 0] * (demand.lasting - 1) * demand.mean_decode
+    full = mesh.x[:, j] > mesh.engine.slots - mesh.joining / 2
+    noise = np.where(full, work.unit_full_steps, mesh.spread * work.unit_steps)
+    by_ends = mean[:, 0] * noise  # half of what gives decodes alone the variance that they have
+    whole_var = by_ends + mean[:, 0] * (demand.lasting - 1) * np.where(
+        full, demand.mean_decode, work.burst_steps
+    )
     told = (rows * (gained - mean) ** 2).sum(axis=1)
     hidden = np.maximum(whole_var - told, 0.0)[:, None]  # what the tokens do not tell
     unit = mesh.remaining * mesh.level
@@ -94,7 +98,7 @@ def _moves(mesh: Mesh, j: int) -> Floats:
     whole = np.clip(np.rint(move), 0, mesh.n_up - 1)
     rest = np.clip(move - whole, -1.0, 1.0)
     share = np.clip(1 - (told - whole_var) / np.maximum(by_ends, 1e-300), 0.0, 1.0)  # less if they tell more
-    ends = (share * mesh.decoded[:, j] / (unit * mesh.level))[:, None]
+    ends = (share * noise * mesh.decoded[:, j] / unit**2)[:, None]
     q = np.minimum(var + ends + rest**2, 1.0)
     if j == 0:  # nothing falls below no work at all
         q = np.where(whole == 0, np.maximum(rest, 0.0), q)

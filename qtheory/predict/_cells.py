@@ -49,12 +49,20 @@ class Inflow:
 
     @classmethod
     def of(
-        cls, demand: Demand, tokens: Floats, *, rate_rps: float, cell: float, n: int, times_s: Floats
+        cls,
+        demand: Demand,
+        tokens: Floats,
+        work: Floats,
+        *,
+        rate_rps: float,
+        cell: float,
+        n: int,
+        times_s: Floats,
     ) -> Inflow:
-        """With prompts of ``tokens`` (weighted by ``demand.prompt_probs``) on ``n`` cells."""
+        """With prompts of ``tokens`` and mean ``work`` (by ``demand.prompt_probs``) on ``n`` cells."""
         length = 1 << int(np.ceil(np.log2(4 * n)))
         one = spread(tokens / cell, demand.prompt_probs, length)
-        brought = spread(tokens / cell, demand.prompt_probs * demand.decode_given_prompt, length)
+        brought = spread(tokens / cell, demand.prompt_probs * work, length)
         transform = np.fft.rfft(one)
         mean_batch = max((1 + demand.burstiness) / 2, 1.0)
         rest = mean_batch - (mean_batch - 1) * transform

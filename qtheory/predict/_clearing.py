@@ -19,7 +19,7 @@ FINE = 6
 def clearing_s(mesh: Mesh, nodes: Floats, fine: float, n: int) -> Floats:
     """Seconds (n, nodes) from the start of a step until so many fine cells are done, as a fluid."""
     slots, table = mesh.engine.slots, mesh.table
-    shut = slots - mesh.joining  # more than this, and there is no place
+    shut = slots - mesh.joining / 2  # more than this, and there is no place
     x = np.unique(np.concatenate([np.linspace(0.0, max(shut, 1.0), 24), [shut], nodes]).clip(0.0))
     running = np.minimum(x, slots)
     open_ = x <= shut + 1e-9

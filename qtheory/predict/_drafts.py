@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ._mesh import Mesh, StepsAt, unit_steps
+from ._mesh import Mesh, StepsAt
 from ._steps import Rule
 from ._thinned import Thinned
 from .inputs import Engine
@@ -18,7 +18,7 @@ __all__ = ["make_mesh", "mean_field"]
 
 Floats = NDArray[np.float64]
 
-_MOST_W, _MOST_Y = 110, 24
+_MOST_W, _MOST_Y, _MOST_Y_TOKENS = 110, 24, 48
 _MOST_UP = 3  # levels that y may rise in one step
 _MOST_DRAFTS = 5
 _SETTLED = 1e-10  # relative change of a round
@@ -135,15 +135,16 @@ def _draft(engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float) 
     if rule.mixed and cell < room:
         cell = room / full_cells  # else a cell stands for more than one step
     n_w = int(min(1.4 * _MOST_W, max(60, math.ceil(reach / cell))))
-    share = demand.mean_decode / unit_steps(engine) / mean
+    share = demand.mean_decode / engine.work.unit_steps / mean
     spread_n = 10 * math.sqrt(n + 1)
     if _is_tight(engine, n):
         top = engine.slots + 2 + share * n_w * cell
     else:
         top = n + spread_n + share * n_w * cell / 2
+    n_y = _MOST_Y_TOKENS if engine.is_memory_work else _MOST_Y
     return Mesh(
         engine=engine, rule=rule, rate_rps=rate_rps, n_mean=n, cell=cell, n_w=n_w,
-        full_cells=min(full_cells, n_w - 1), level=max(top / (_MOST_Y - 1), 1.0), n_y=_MOST_Y, n_up=1,
+        full_cells=min(full_cells, n_w - 1), level=max(top / (n_y - 1), 1.0), n_y=n_y, n_up=1,
         waiting=share * cell * np.arange(float(n_w)),
     )  # fmt: skip
 

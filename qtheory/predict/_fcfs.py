@@ -27,7 +27,7 @@ def limit(setting: Setting) -> Limit:
 
 def numeric(setting: Setting) -> dict[str, Any]:
     """Columns from the chain of waiting tokens and running requests."""
-    return columns_of([(1.0, steady(setting.engine, _RULE, setting.rate_rps))], setting.slo)
+    return columns_of([(1.0, steady(setting.in_order, _RULE, setting.rate_rps))], setting.slo)
 
 
 def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:

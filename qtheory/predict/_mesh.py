@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._cells import Inflow
+from ._release import releases_per_step
 from ._steps import Rule, StepTable
 from ._thinned import Thinned
 from .inputs import Engine
+from .limits import redone_frac
 
-__all__ = ["Mesh", "StepsAt", "unit_steps"]
+__all__ = ["Mesh", "StepsAt"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -50,7 +51,7 @@ class Mesh:
         right in the long run; with those of a new request it is right at once. The geometric mean is between
         the two; for exponential outputs all three are the same.
         """
-        return unit_steps(self.engine)
+        return self.engine.work.unit_steps
 
     @cached_property
     def joining(self) -> float:
@@ -90,13 +91,31 @@ class Mesh:
 
     def admitted(self, x: Floats) -> Ints:
         """Cells for which there are free slots."""
-        free = np.floor(np.maximum(self.engine.slots - x, 0.0) / self.joining + 1e-9)
+        free = np.floor(np.maximum(self.engine.slots - x, 0.0) / self.joining + 0.5 + 1e-9)
         cells = np.ceil(free * self.engine.demand.mean_prompt / self.cell)
         return np.asarray(np.minimum(cells, 1e6).astype(np.intp))
 
     @cached_property
     def seconds(self) -> Floats:
-        return self.table.seconds(self.running, self.taken, self.full_cells)
+        found = self.table.seconds(self.running, self.taken, self.full_cells)
+        if not self.engine.is_memory_work:
+            return found
+        waiting = np.minimum(np.arange(self.n_w), self.full_cells)[:, None]
+        held_up = (self.taken > 0) & (self.taken < waiting)  # by memory
+        clumps, redone = self.clumps
+        cells = np.minimum(self.taken * clumps * (1 + redone), self.full_cells)
+        return np.where(held_up, self.table.prompt_s(self.running, np.maximum(cells, 1.0)) / clumps, found)
+
+    @cached_property
+    def clumps(self) -> tuple[float, float]:
+        """Where memory holds prompts up: how many more begin at once than places get free in a step, and what
+        is computed again, to what is computed once."""
+        engine = self.engine
+        redone = redone_frac(engine)
+        if self.rule.mixed:
+            return 1.0, redone
+        ends = engine.slots / max(engine.demand.mean_decode, 1.0)
+        return max(min(ends, 1.0) / releases_per_step(engine, engine.slots), 1.0), redone
 
     @cached_property
     def idle(self) -> Floats:
@@ -104,6 +123,22 @@ class Mesh:
         empty = np.maximum(1 - self.x, 0.0)
         empty[1:] = 0.0
         return empty
+
+    @cached_property
+    def spread(self) -> float:
+        r"""Variance of what runs while nobody waits, over its mean, before steps that get longer with it.
+
+        Linear in :math:`n` requests and :math:`k` tokens beyond those of the mean context: steps that get
+        longer by a share :math:`F` of what runs, and :math:`f` of it by the tokens, keep both there longer,
+        which makes the variance of the tokens :math:`1+2f/(2-F)+f^2/(1-F)(2-F)` times as large, and that of
+        the number :math:`1/(1-F)` times, as the chain does by itself.
+        """
+        extra = self.engine.work.spread - 1
+        if extra <= 0:
+            return 1.0
+        whole, f = self.engine.slower_by(max(self.n_mean, 1.0))
+        grown = 1 + 2 * f / (2 - whole) + f**2 / ((1 - whole) * (2 - whole))
+        return 1 + extra * (1 - whole) * grown
 
     @property
     def idle_s(self) -> float:
@@ -165,16 +200,16 @@ class Mesh:
 
     def inflow_in(self, times_s: Floats, n: int, cell: float) -> Inflow:
         """Tokens that arrive in these times, on ``n`` cells."""
-        engine = self.engine
+        engine, work = self.engine, self.engine.work.given_prompt
         return Inflow.of(
-            engine.demand, engine.weighted_tokens, rate_rps=self.rate_rps, cell=cell, n=n, times_s=times_s
+            engine.demand,
+            engine.weighted_tokens,
+            work,
+            rate_rps=self.rate_rps,
+            cell=cell,
+            n=n,
+            times_s=times_s,
         )
-
-
-def unit_steps(engine: Engine) -> float:
-    """Decode steps that count as one running request."""
-    demand = engine.demand
-    return max(math.sqrt(demand.mean_remaining * demand.mean_decode), 0.5)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

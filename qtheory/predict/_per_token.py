@@ -22,6 +22,7 @@ from ._cells import between
 from ._first_token import FirstToken
 from ._followers import followed
 from ._mesh import Mesh, StepsAt
+from ._most_stall import most_stall_s
 
 __all__ = ["DecodeAtoms", "decode_atoms"]
 
@@ -191,7 +192,7 @@ def decode_atoms(
         times_s = first.law.mean_s + np.array([0.0, d * gap_s])
         _, later = np.diff(mesh.engine.demand.mates(times_s, at_once=at_once), prepend=0.0)
         group = _Group(float(d), max(longer, 0.0), float(later), gap_s)
-        fitted = _fitted(mesh.rule.mixed, held, place, slow, group)
+        fitted = _fitted(mesh.rule.mixed, held, place, slow, group, most_stall_s(mesh, stay.start, float(d)))
         seconds[:, g], mass[:, g], means[:, g] = fitted
     return DecodeAtoms(steps=steps, step_weights=weights, seconds=seconds, mass=mass, mean_s=means)
 
@@ -227,6 +228,7 @@ class _Slow:
         demand = backlog.mesh.engine.demand
         spread = max(backlog.var_running, 0.0)
         held = backlog.mean_running * demand.context_var / demand.mean_context**2
+        held *= not backlog.mesh.engine.is_memory_work  # else it is in the first
         whole = demand.prompt_moment(2) * demand.decode_moment(2)
         return cls(
             memory_s=memory_s,
@@ -266,6 +268,7 @@ def _fitted(
     place: tuple[NDArray[np.intp], Floats],
     slow: _Slow,
     group: _Group,
+    most_s: Floats,
 ) -> tuple[Floats, Floats, Floats]:
     """Atoms (k, m) of d gaps: no prompt in any of them, or else a beta or gamma law of the right moments."""
     (low, share), d = place, group.steps
@@ -291,6 +294,7 @@ def _fitted(
         shape = some**2 / spread
         stalls = gammaincinv(shape[:, None], _LEVELS[None, :]) * (spread / some)[:, None]
     stalls = stalls * (some / np.maximum(stalls @ _MASS, 1e-300))[:, None]
+    stalls = np.minimum(stalls, most_s[:, None])
     seconds = np.concatenate([base[:, None], base[:, None] + stalls], axis=1)
     mass = np.concatenate([none[:, None], (1 - none)[:, None] * _MASS[None, :]], axis=1)
-    return seconds, mass, mean
+    return seconds, mass, base + (1 - none) * (stalls @ _MASS)

@@ -38,6 +38,11 @@ class Setting:
             workload=workload,
         )
 
+    @property
+    def in_order(self) -> Engine:
+        """The engine, for requests that begin in order of arrival: what they hold of memory is counted."""
+        return replace(self.engine, counts_tokens=True)
+
     def at_rate(self, rate_rps: float, limit_rps: float) -> Setting:
         """The same at a rate: arrivals as bursty as they are while prompts queue, and while requests run."""
         engine, arrivals = self.engine, self.workload.arrivals

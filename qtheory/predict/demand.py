@@ -41,6 +41,8 @@ class Demand:
         Index of dispersion of the arrivals over the time in which prompts queue, 1 for Poisson, >= 0.
     paired_prompts : array, shape (m,), optional
         Mean prompt of the requests with each number of decode steps; by default a straight line.
+    paired_squares : array, shape (m,), optional
+        Mean square of the same; by default in proportion to the square of that mean.
     slow_burstiness : float, optional
         Index of dispersion over the time in which requests run; by default ``burstiness``.
     following : callable (array) -> array, optional
@@ -72,6 +74,7 @@ class Demand:
     prompt_decode: float
     burstiness: float = 1.0
     paired_prompts: Floats | None = None
+    paired_squares: Floats | None = None
     slow_burstiness: float | None = None
     following: Callable[[Floats], Floats] | None = None
 
@@ -199,6 +202,14 @@ class Demand:
         return np.asarray(np.maximum(mean_p + slope * (self.decode_steps - mean_d), 1.0))
 
     @cached_property
+    def square_given_decode(self) -> Floats:
+        """Mean square (m,) of the prompts of the requests with each number of decode steps."""
+        if self.paired_squares is not None:
+            return self.paired_squares
+        squares = self.prompt_given_decode**2
+        return np.asarray(squares * (self.prompt_moment(2) / float(squares @ self.decode_probs)))
+
+    @cached_property
     def context_var(self) -> float:
         """Variance of the tokens that a decode attends to, over all decodes (prompt taken as independent)."""
         if not self.mean_decode:
@@ -277,13 +288,13 @@ def demand_of_pairs(
     """
     prompts, prompt_counts = np.unique(prompt_tokens, return_counts=True)
     outputs, place, output_counts = np.unique(output_tokens, return_inverse=True, return_counts=True)
-    n = len(prompt_tokens)
     return Demand(
         prompt_tokens=prompts.astype(float),
-        prompt_probs=prompt_counts / n,
+        prompt_probs=prompt_counts / len(prompt_tokens),
         decode_steps=outputs.astype(float) - 1.0,
-        decode_probs=output_counts / n,
+        decode_probs=output_counts / len(prompt_tokens),
         prompt_decode=float(np.mean(prompt_tokens.astype(float) * (output_tokens - 1.0))),
         burstiness=burstiness,
         paired_prompts=np.bincount(place, prompt_tokens.astype(float)) / output_counts,
+        paired_squares=np.bincount(place, prompt_tokens.astype(float) ** 2) / output_counts,
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.steptime import StepLoad, StepTime
 
+from ._work import Work
 from .demand import Demand
 
 __all__ = ["Engine", "engine_of"]
@@ -34,6 +35,8 @@ class Engine:
     block_tokens : int
     cuts_prompts : bool
         Whether a prompt may be computed in parts.
+    counts_tokens : bool
+        Whether scarce memory is counted by what each request holds; by places of mean requests if not.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class Engine:
     kv_tokens: float
     block_tokens: int
     cuts_prompts: bool = False
+    counts_tokens: bool = False
 
     def step_s(self, prompt_tokens: float, n_decodes: float) -> float:
         """Seconds of a step of ``n_decodes`` decodes and this many tokens of average prompts."""
@@ -72,6 +76,16 @@ class Engine:
         """Seconds of a step of decodes alone; of one decode if there are fewer."""
         return self.step_s(0.0, max(n_decodes, 1.0))
 
+    def slower_by(self, n_decodes: float) -> tuple[float, float]:
+        """Relative growth of a step of decodes with what runs; and the part of it that is by their tokens."""
+        context = n_decodes * self.demand.mean_context
+        base = StepLoad(n_decodes, context, 0, 0.0, 0, n_decodes)  # type: ignore[arg-type]
+        more = base._replace(decode_context_tokens=1.01 * context)  # type: ignore[arg-type]
+        here = self.step_time.step_s(base)
+        by_tokens = (self.step_time.step_s(more) / here - 1) / 0.01
+        whole = (self.decode_s(1.01 * n_decodes) / here - 1) / 0.01
+        return min(max(whole, 0.0), 0.95), min(max(by_tokens, 0.0), 0.95)
+
     @cached_property
     def kv_slots(self) -> float:
         """Requests that the KV memory holds in the mean: a prompt that does not fit leaves room unused."""
@@ -89,6 +103,18 @@ class Engine:
     def is_kv_limited(self) -> bool:
         """Whether memory ends before the slots do."""
         return self.kv_slots < self.max_seqs
+
+    @property
+    def is_memory_work(self) -> bool:
+        """Whether the work of a request is what it holds of memory over its decode steps."""
+        return self.is_kv_limited and self.counts_tokens
+
+    @cached_property
+    def work(self) -> Work:
+        """What requests take of slots, or of the memory if that ends before."""
+        if self.is_memory_work:
+            return Work.of_memory(self.demand, self.block_tokens)
+        return Work.of_places(self.demand)
 
     @cached_property
     def weighted_tokens(self) -> Floats:

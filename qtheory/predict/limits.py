@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._cells import spread
+from ._release import releases_per_step
 from ._steps import Rule
 from .inputs import Engine
 
-__all__ = ["Limit", "Rule", "limit_of"]
+__all__ = ["Limit", "Rule", "limit_of", "redone_frac"]
 
 Floats = NDArray[np.float64]
 
@@ -94,7 +95,7 @@ def _by_slots(engine: Engine, rule: Rule) -> Limit:
     demand, n = engine.demand, engine.slots
     if rule.mixed and not engine.is_kv_limited:  # a request under prefill holds a slot and does not decode
         n /= 1 + _prefill_steps(engine) / max(demand.mean_decode, 1.0)
-    redone = _redone(engine)
+    redone = redone_frac(engine)
     room = rule.room_tokens(engine, n)
     each = per_step = n / max(demand.mean_decode, 1.0)  # requests that a step of decodes ends
     for _ in range(12 if rule.mixed else 1):
@@ -102,11 +103,24 @@ def _by_slots(engine: Engine, rule: Rule) -> Limit:
         n_steps = np.maximum(tokens / room, 1.0)
         steps = float(mass @ n_steps) if rule.mixed else 1.0  # steps beyond the first decode as well
         each = per_step * steps
+    if engine.is_kv_limited and not rule.mixed:
+        tokens, mass = _in_clumps(engine, n, tokens, mass)
     times = [_seconds(engine, rule, n, t, room) for t in tokens]
     binds = "KV memory" if engine.is_kv_limited else "slots"
     return Limit(
         rate_rps=per_step * steps / float(mass @ np.array(times)), running=n, binds=binds, redone_frac=redone
     )
+
+
+def _in_clumps(engine: Engine, n: float, tokens: Floats, mass: Floats) -> tuple[Floats, Floats]:
+    """The same tokens in fewer steps, as memory is released."""
+    some = tokens > 0
+    wanted, share = releases_per_step(engine, n), float(mass[some].sum())
+    if share <= wanted:
+        return tokens, mass
+    found, less = tokens * share / wanted, np.where(some, mass * wanted / share, 0.0)
+    less[~some] = (1 - wanted) / max(int((~some).sum()), 1)
+    return found, less
 
 
 def _seconds(engine: Engine, rule: Rule, n: float, tokens: float, room: float) -> float:
@@ -123,7 +137,7 @@ def _prefill_steps(engine: Engine) -> float:
     return float(np.ceil(engine.demand.prompt_tokens / room) @ engine.demand.prompt_probs)
 
 
-def _redone(engine: Engine) -> float:
+def redone_frac(engine: Engine) -> float:
     """Prompt and output tokens computed again, to prompt tokens computed once."""
     if not engine.is_kv_limited:
         return 0.0

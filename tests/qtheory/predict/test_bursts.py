@@ -39,7 +39,7 @@ def test_batches_wait_as_long_as_the_gamma_gaps_that_they_stand_for(cv: float, b
 
 
 def test_in_a_burst_short_outputs_decode_beside_the_prompts_of_longer_ones() -> None:
-    machine = {"hardware": "a100", "model": "llama-3.1-8b", "workload": "rag"}
+    machine = {"hardware": "a100", "model": "llama-3.1-8b", "workload": "rag", "kv_blocks": 100_000}
     gaps = {}
     for arrivals in ("poisson", "gamma(cv=2)"):
         replica, workload = world(**machine, arrivals=arrivals)

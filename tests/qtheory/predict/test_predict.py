@@ -68,7 +68,7 @@ def test_requests_of_one_token_have_no_time_per_token() -> None:
 
 
 def test_the_order_of_the_shortest_lowers_the_mean_wait_and_nothing_else() -> None:
-    replica, workload = world(**CHAT | {"workload": "rag"})
+    replica, workload = world(**CHAT | {"workload": "rag", "kv_blocks": 100_000})
     rate_rps = 0.8 * limit_rps(replica, workload)
     plain, shortest = (predict(replica, workload, rate_rps=rate_rps, scheduler=k) for k in ("chunked", "sjf"))
     assert shortest.p50_ttft_s < plain.p50_ttft_s
