@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
-from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from qtheory.laws.law import Law
@@ -23,6 +20,7 @@ from qtheory.queues.single._common import all_atoms_of
 
 from ._atom_ladder import AtomLadder, Rule, work_found
 from ._larger import LargerSizes
+from ._pieces import NODES, Pieces, pieces_between
 from ._stretch import Near, near, stretched
 
 __all__ = ["Ladder", "Rule", "dense_ladder", "ladder_of"]
@@ -32,10 +30,8 @@ Complexes = NDArray[np.complex128]
 
 _LEVELS = (0.0, 0.02, 0.2, 0.6, 0.9, 0.99, 0.999, 1 - 1e-4, 1 - 1e-6)
 _ABOVE = (1 - 1e-8, 1 - 1e-11, 1.0)  # further levels for a larger job that is caught in service
-_BELOW_ONE = float(np.nextafter(1.0, 0.0))
-_NODES = 8
 _TOGETHER = 1.6  # how far the stretched variable may move times the size, within a panel
-_WAVES, _DENSE = 2.6, 13  # up to how many t, and in how many panels, where the transform turns with the size
+_WAVES, _DENSE = 2.6, 20  # up to how many t, and in how many panels, where the transform turns with the size
 
 
 class Ladder(Protocol):
@@ -68,16 +64,6 @@ def ladder_of(rate_rps: float, law: Law, rule: Rule, top_s: float) -> Ladder:
     return AtomLadder(rate_rps=rate_rps, rule=rule, sizes=sizes, weight=weight, atoms=atoms)
 
 
-@lru_cache(maxsize=1)
-def _rules() -> tuple[Floats, Floats, Floats]:
-    """On [0, 1]: Gauss nodes, weights, and the integrals from 0 to each node and to 1."""
-    node, weight = legendre.leggauss(_NODES)
-    fit = np.linalg.inv(legendre.legvander(node, _NODES - 1))
-    upto = [legendre.legval(node, legendre.legint(e, lbnd=-1)) for e in np.eye(_NODES)]
-    rows = np.stack(upto, 1) @ fit / 2
-    return (1 + node) / 2, weight / 2, np.vstack([rows, weight / 2])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Panel:
     """Sizes between two levels, the upper end among them as the last."""
@@ -106,7 +92,7 @@ class _Smooth:
     rule: Rule
     panels: list[_Panel]
     larger: LargerSizes | None  # for a rule under which one may be caught in service
-    mean_s: float
+    mean_s: float  # of the nodes: what is idle follows from it, so that delays end
 
     @property
     def sizes(self) -> Floats:
@@ -195,6 +181,7 @@ class _Smooth:
         lam, x, level = self.rate_rps, self.sizes, self._levels
         sigma, value, turned, below, above = at.sigma, at.value, at.turned, at.below, 1 - level
         if self.larger is not None:
+            above = level[-1] + float(self.larger.above[1].sum()) - level
             caught = lam * (above - self._larger_sums(self.larger, sigma))
             idle = np.full(x.size, 1 - lam * self.mean_s)
             return work_found("sjf", sigma, value, idle, caught), idle
@@ -214,8 +201,8 @@ class _Smooth:
 
     @staticmethod
     def _larger_sums(larger: LargerSizes, sigma: Complexes) -> Complexes:
-        pieces = sigma.shape[1] // _NODES
-        found = larger.sums(sigma[:, np.arange(pieces)[:, None] * _NODES + np.arange(_NODES + 1)])
+        pieces = sigma.shape[1] // NODES
+        found = larger.sums(sigma[:, np.arange(pieces)[:, None] * NODES + np.arange(NODES + 1)])
         return np.concatenate([found[:, :, :-1].reshape(len(sigma), -1), found[:, -1, -1:]], axis=1)
 
 
@@ -235,48 +222,40 @@ def dense_ladder(rate_rps: float, law: Law, rule: Rule, t: float) -> Ladder:
     return _panelled(rate_rps, law, rule, levels[keep], float(law.ppf(float(levels[keep][-1]))))
 
 
-def _joined(ends: list[float], q: Floats, x: Floats) -> _Panel:
-    """Pieces between levels, (m, n + 1) each with its upper end, as one panel."""
-    _, weight, rows = _rules()
-    widths, n = np.diff(ends), len(weight)
-    mass = np.outer(widths, weight).ravel()
+def _joined(pieces: Pieces, start: int, stop: int, before: float) -> _Panel:
+    """Some pieces as one panel, from the level ``before`` on."""
+    mass = pieces.mass[start:stop].ravel()
     whole = np.zeros((mass.size + 1, mass.size))
-    for i, width in enumerate(widths.tolist()):
-        whole[i * n : -1, : i * n] = mass[: i * n]
-        whole[i * n : (i + 1) * n, i * n : (i + 1) * n] = width * rows[:-1]
+    for i, k in enumerate(range(start, stop)):
+        low, high = i * NODES, (i + 1) * NODES
+        whole[low:-1, :low] = mass[:low]
+        whole[low:high, low:high] = pieces.rows[k, :-1]
     whole[-1] = mass
-    return _Panel(
-        level=np.append(q[:, :-1], q[-1, -1]), x=np.append(x[:, :-1], x[-1, -1]), weight=mass, rows=whole
-    )
+    x = np.append(pieces.x[start:stop, :-1], pieces.x[stop - 1, -1])
+    return _Panel(level=before + whole.sum(axis=1), x=x, weight=mass, rows=whole)
 
 
 def _panelled(rate_rps: float, law: Law, rule: Rule, levels: Floats, top_s: float) -> _Smooth:
-    node = _rules()[0]
     ends = levels.tolist()
-    q = np.array([[*(low + (high - low) * node), high] for low, high in pairwise(ends)])  # (panel, n + 1)
-    x = np.asarray(law.ppf(np.minimum(q, _BELOW_ONE)), dtype=float)
-    x[-1, -1] = top_s
-    panels, start = [], 0
-    for stop in range(1, len(q) + 1):
-        if stop == len(q) or 2 * rate_rps * (ends[stop + 1] - ends[start]) * x[stop, -1] > _TOGETHER:
-            panels.append(_joined(ends[start : stop + 1], q[start:stop], x[start:stop]))
-            start = stop
-    larger = _larger(law, ends, x[:, :-1]) if rule == "sjf" else None
-    return _Smooth(rate_rps=rate_rps, rule=rule, panels=panels, larger=larger, mean_s=law.mean)
-
-
-def _larger(law: Law, ends: list[float], x: Floats) -> LargerSizes:
-    """For pieces between levels."""
-    node, weight, rows = _rules()
-    widths = np.diff(ends)
-    above = (np.zeros(0), np.zeros(0))
-    beyond = [ends[-1], *(level for level in (*_LEVELS[1:], *_ABOVE) if level > ends[-1])]
-    if len(beyond) > 1:
-        q = np.concatenate([low + (high - low) * node for low, high in pairwise(beyond)])
-        above = (
-            np.asarray(law.ppf(np.minimum(q, _BELOW_ONE)), dtype=float),
-            np.concatenate([w * weight for w in np.diff(beyond)]),
-        )
-    return LargerSizes(
-        x=x, mass=np.outer(widths, weight), larger=widths[:, None, None] * (weight - rows), above=above
-    )
+    pieces = pieces_between(law, ends)
+    pieces.x[-1, -1] = top_s
+    steps = pieces.mass.sum(axis=1)
+    panels, start, before = [], 0, 0.0
+    for stop in range(1, len(steps) + 1):
+        if (
+            stop == len(steps)
+            or 2 * rate_rps * steps[start : stop + 1].sum() * pieces.x[stop, -1] > _TOGETHER
+        ):
+            panels.append(_joined(pieces, start, stop, before))
+            before, start = before + float(steps[start:stop].sum()), stop
+    larger, mean_s = None, float((pieces.mass * pieces.x[:, :-1]).sum())
+    if rule == "sjf":
+        beyond = [ends[-1], *(level for level in (*_LEVELS[1:], *_ABOVE) if level > ends[-1])]
+        above = (np.zeros(0), np.zeros(0))
+        if len(beyond) > 1:
+            more = pieces_between(law, beyond)
+            above = more.x[:, :-1].ravel(), more.mass.ravel()
+        mean_s += float(above[0] @ above[1])
+        rest = pieces.mass[:, None, :] - pieces.rows
+        larger = LargerSizes(x=pieces.x[:, :-1], mass=pieces.mass, larger=rest, above=above)
+    return _Smooth(rate_rps=rate_rps, rule=rule, panels=panels, larger=larger, mean_s=mean_s)

@@ -55,8 +55,10 @@ class LargerSizes:
 
 def _by_series(sigma: Complexes, center: Complexes, y: Floats, mass: Floats) -> Complexes:
     """Sums of mass (m, y) times exp(-sigma y) by Taylor series about a center a piece."""
+    used = np.flatnonzero(mass.any(axis=0))
+    y, mass = y[used], mass[:, used]
     piece, which = np.nonzero(mass)
-    unit_s = float(np.max(y[which]))
+    unit_s = float(np.max(y))
     steps = np.ones((y.size, _TERMS))
     steps[:, 1:] = (-y / unit_s)[:, None] / np.arange(1, _TERMS)
     gone = np.zeros((len(center), *mass.shape), dtype=np.complex128)

@@ -10,6 +10,7 @@ bounded and smooth in x, is inverted at some sizes and interpolated between them
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -37,8 +38,13 @@ _NODES = 12
 _WIDEST, _LEAST_RATIO = 2.7, 0.36  # ratios of the ends of a panel of sizes, and of those of a group
 _WAVES, _DENSE, _FEW = 2.6, 28, 16  # sizes up to so many t, panels up to t, nodes of each
 _RING, _RADIUS = 12, 0.15
+_NOBODY = 30.0  # -ln of the probability of more customers than count
 _SLACK = 1e-8  # of a tail where a percentile counts as found
 _SPAN = Window.LOW, 1.1  # ratios to a time where its inversion serves: beyond, errors of the transform grow
+_FINEST, _AT_ONCE = (
+    1e-12,
+    1e-9,
+)  # of mean x share of idle time: least panel of sizes; times of an unchanging queue
 _START = 1.3  # of a size, divided by the share of the server that is free: first guess of its percentile
 
 
@@ -142,7 +148,9 @@ class SharedSizes:
     def _edges(self) -> Floats:
         """Ends of the panels of sizes between which the rest is interpolated."""
         low, high = self.law.support
-        ends = [max(low, 0.0), *np.asarray(self.law.ppf(np.array(_LEVELS)), dtype=float).tolist()]
+        least = max(low, self.given.idle * self.law.mean * _FINEST)
+        points = np.maximum(np.asarray(self.law.ppf(np.array(_LEVELS)), dtype=float), least)
+        ends = [max(low, 0.0), *points.tolist()]
         if np.isfinite(high):
             ends.append(high)
         edges = [ends[0]]
@@ -172,6 +180,12 @@ class SharedSizes:
         q = np.concatenate([low + (high - low) * (1 + node) / 2 for low, high in pairwise(levels)])
         mass = np.concatenate([step * weight / 2 for step in np.diff(levels)])
         return np.asarray(self.law.ppf(q), dtype=float), mass, float(1.0 - levels[-1])
+
+    def tail_at_once(self, t: Floats) -> Floats:
+        """P(T > t) while nobody comes or goes: those who find n others need n + 1 times their size."""
+        rho = 1.0 - self.given.idle
+        n = np.arange(1, math.ceil(-_NOBODY / math.log(rho)) + 2 if rho > 0 else 2)
+        return np.asarray(self.law.sf(np.asarray(t)[..., None] / n) @ (self.given.idle * rho ** (n - 1.0)))
 
     def tail_lst(self, t: float) -> tuple[Callable[[Complexes], Complexes], Callable[[float], float]]:
         """Transform of P(T > .) without a known part, fit for an inversion at t, and that part."""
@@ -208,6 +222,8 @@ class SharedSizes:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SharedTime:
     """Law of the response over all customers: tails to about 1e-8, beside atoms of the size to 1e-4.
+
+    At times far below the mean to 1e-5: there a response is nearly a multiple of its size.
 
     Tails that have been computed are kept, and later percentiles start from them.
     """
@@ -248,8 +264,10 @@ class SharedTime:
         law = self.sizes.law
         if t <= 0 or t < law.support[0] or float(law.cdf(t)) <= 0:
             return Near(t=t, tail=np.ones_like)
-        lst, known = self.sizes.tail_lst(t)
         is_atomic = all_atoms_of(law) is not None
+        if t < self.sizes.given.idle * law.mean * _AT_ONCE and not is_atomic:
+            return Near(t=t, tail=self.sizes.tail_at_once)
+        lst, known = self.sizes.tail_lst(t)
         window = window_around(lst, t, tol=_SLACK, worst=1e-2, max_terms=192 if is_atomic else 48)
 
         def tail(at: Floats) -> Floats:
