@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from qtheory.basics.errors import ConfigError, ServingError
 from qtheory.predict import MODELLED_SCHEDULERS, limit_rps
@@ -15,9 +15,10 @@ from .fleet_curve import Curve, theory_curve
 from .fleet_doubt import Doubt, doubt_of
 from .fleet_load import Load, share_of
 from .fleet_plan import FleetPlan, Option, hours_of
+from .fleet_side_by_side import SideBySide
 from .fleet_size import Fleet, Need, OutOfReachError, fleet_of
 
-__all__ = ["Answer", "plan_fleet", "theory_answer"]
+__all__ = ["Answer", "TheoryAnswer", "plan_fleet", "theory_answer"]
 
 Answer = Callable[[Candidate, Workload, "float | None"], Curve]
 """A candidate with its share of the load, and where to look first, to its curve."""
@@ -34,6 +35,7 @@ def plan_fleet(
     better: Answer | None = None,
     answers_all: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    side_by_side: SideBySide | None = None,
 ) -> FleetPlan:
     """The cheapest fleet of equal replicas for a load, and what the others would cost.
 
@@ -53,6 +55,8 @@ def plan_fleet(
         Whether it is asked of what the closed forms refuse as well: a simulation.
     progress : callable, optional
         Called with how many candidates are done, and of how many.
+    side_by_side : SideBySide, optional
+        Where candidates are asked (default: here, one after the other); the plan does not depend on it.
 
     Examples
     --------
@@ -70,14 +74,15 @@ def plan_fleet(
     (2, '1 x h100, bf16, chunked, 2,048 tokens a step')
     """
     options: list[Option] = []
+    closed = theory_answer(need, "closed")
     for batch in _batches(candidates, load, options):
-        for candidate in batch:
-            option = _option(candidate, load, need, theory_answer(need, "closed"))
+        tasks = [(candidate, load, need, closed) for candidate in batch]
+        for option in map(_asked, tasks) if side_by_side is None else side_by_side.all(_asked, tasks):
             options.append(replace(option, closed=option.fleet))
             if progress is not None:
                 progress(len(options), len(candidates))
     if better is not None:
-        options = _refined(options, load, need, better, answers_all)
+        options = _refined(options, load, need, better, answers_all=answers_all, side_by_side=side_by_side)
     return FleetPlan(load=load, need=need, options=tuple(sorted(options, key=_order)))
 
 
@@ -115,6 +120,35 @@ def _usd_at_limit(candidate: Candidate, load: Load) -> tuple[float, int]:
     return n * candidate.usd_per_hour, n
 
 
+@dataclass(frozen=True, kw_only=True)
+class TheoryAnswer:
+    """A candidate's curve by a tier of the theory; plain data, so that another process can be asked.
+
+    Parameters
+    ----------
+    goodput_frac : float
+        Share that must be good.
+    tier : str
+        ``closed`` or ``numeric``.
+
+    Examples
+    --------
+    >>> TheoryAnswer(goodput_frac=0.9, tier="closed").tier
+    'closed'
+    """
+
+    goodput_frac: float
+    tier: str
+
+    def __call__(self, candidate: Candidate, workload: Workload, near_rps: float | None) -> Curve:
+        """Raises `ConfigError` if there is no model of the candidate."""
+        if candidate.replica is None:
+            raise ConfigError(candidate.reason)
+        return theory_curve(
+            candidate.replica, workload, goodput_frac=self.goodput_frac, tier=self.tier, near_rps=near_rps
+        )
+
+
 def theory_answer(need: Need, tier: str) -> Answer:
     """What answers by a tier of the theory.
 
@@ -135,18 +169,17 @@ def theory_answer(need: Need, tier: str) -> Answer:
     True
     """
 
-    def answer(candidate: Candidate, workload: Workload, near_rps: float | None) -> Curve:
-        if candidate.replica is None:
-            raise ConfigError(candidate.reason)
-        return theory_curve(
-            candidate.replica, workload, goodput_frac=need.goodput_frac, tier=tier, near_rps=near_rps
-        )
-
-    return answer
+    return TheoryAnswer(goodput_frac=need.goodput_frac, tier=tier)
 
 
 def _refined(
-    options: Sequence[Option], load: Load, need: Need, better: Answer, answers_all: bool
+    options: Sequence[Option],
+    load: Load,
+    need: Need,
+    better: Answer,
+    *,
+    answers_all: bool,
+    side_by_side: SideBySide | None,
 ) -> list[Option]:
     """First what only the better way answers; then the cheapest, until the cheapest of all has been asked."""
     done = [
@@ -154,15 +187,29 @@ def _refined(
         for option in options
         if answers_all and option.is_refused
     ]
-    left = [option for option in options if not (answers_all and option.is_refused)]
+    left = sorted((one for one in options if not (answers_all and one.is_refused)), key=_order)
+    ahead: Iterator[Option] | None = None
+    if side_by_side is not None:
+        tasks = [(one.candidate, load, need, better, one.fleet) for one in left if one.fleet is not None]
+        ahead = side_by_side.all(_asked, tasks)
     while left:
-        cheapest = min([*done, *left], key=_order)
+        cheapest = min([*done, left[0]], key=_order)
         if cheapest.fleet is None or any(cheapest is one for one in done):
             break
-        left = [option for option in left if option is not cheapest]
-        again = _option(cheapest.candidate, load, need, better, cheapest.fleet)
+        left = left[1:]
+        if ahead is None:
+            again = _option(cheapest.candidate, load, need, better, cheapest.fleet)
+        else:
+            again = next(ahead)
         done.append(replace(again, closed=cheapest.fleet))
     return [*done, *left]
+
+
+def _asked(
+    task: tuple[Candidate, Load, Need, Answer] | tuple[Candidate, Load, Need, Answer, Fleet],
+) -> Option:
+    """What `_option` says, in one word for another process."""
+    return _option(*task)
 
 
 def _order(option: Option) -> tuple[float, float, str]:

@@ -102,6 +102,17 @@ _PLOT = Parameter(
     negative=(),
     metavar="FILE",
 )
+_JOBS = Parameter(
+    name="--jobs",
+    help="processes that ask candidates, or simulate, side by side; the plan does not depend on it "
+    "[number of cores]",
+    group=Group("Output", sort_key=2),
+    converter=reader("", int),
+    n_tokens=1,
+    negative=(),
+    metavar="N",
+    show_default=False,
+)
 _WINDOW = _flag("--window-s", "windows of a day or a trace [an hour]", _MUST, float, "SECONDS")
 
 
@@ -186,6 +197,7 @@ class PlanFiles(Paged, QueueOutput):
     """Where a plan goes, with its figure and its page."""
 
     plot: Annotated[str | None, _PLOT] = None
+    jobs: Annotated[int | None, _JOBS] = None
 
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from .values import choice, reader
 if TYPE_CHECKING:
     from qtheory.planning.fleet_load import Load
     from qtheory.planning.fleet_plan import FleetPlan
+    from qtheory.planning.fleet_side_by_side import SideBySide
     from qtheory.planning.prices import Price
     from qtheory.report import Page
     from qtheory.system.scenario import Scenario
@@ -97,7 +98,7 @@ def plan(
     candidates = candidates_of(scenario, choices, prices)
     load = load_of(workload_of(scenario), window_s=demands.window_s)
     question = _Question(scenario, load, demands, tier, verify)
-    found = question.answer(candidates, latency, quiet=output.quiet)
+    found = question.answer(candidates, latency, jobs=output.jobs, quiet=output.quiet)
 
     _emit(question, found, _Listed(prices, unpriced), output)
     failed = found.verdict is not None and found.verdict.word == "fails"
@@ -134,16 +135,16 @@ class _Question:
     tier: str
     verify: bool
 
-    def answer(self, candidates: Any, latency: str, *, quiet: bool) -> Found:
+    def answer(self, candidates: Any, latency: str, *, jobs: int | None, quiet: bool) -> Found:
         """The plan, and what follows from it."""
         from validation.answer import Workers
 
         from ._plan_rows import found_of
 
-        with Workers(None) as workers:
+        with Workers(jobs) as workers:
             simulator = self._simulator(workers)
             with Progress(what="candidates", quiet=quiet) as progress:
-                made = self._plan(candidates, simulator, progress)
+                made = self._plan(candidates, simulator, progress, self._beside(workers))
             verdict = self._verified(made, simulator) if self.verify else None
             return found_of(made, latency, verdict)
 
@@ -152,7 +153,16 @@ class _Question:
 
         return Simulator(workers=workers, goodput_frac=self.demands.goodput_frac)
 
-    def _plan(self, candidates: Any, simulator: Any, progress: Progress) -> FleetPlan:
+    def _beside(self, workers: Any) -> SideBySide | None:
+        """Where candidates are asked; a simulation has its runs side by side instead."""
+        from qtheory.planning.fleet_side_by_side import SideBySide
+
+        is_alone = workers.jobs == 1 or self.tier == "sim"
+        return None if is_alone else SideBySide(executor=workers, jobs=workers.jobs)
+
+    def _plan(
+        self, candidates: Any, simulator: Any, progress: Progress, beside: SideBySide | None
+    ) -> FleetPlan:
         from qtheory.planning.fleet import plan_fleet, theory_answer
 
         need = self.demands.need(self.load.peak_rps)
@@ -166,6 +176,7 @@ class _Question:
             better=better,
             answers_all=self.tier == "sim",
             progress=progress,
+            side_by_side=beside,
         )
 
     def _verified(self, made: FleetPlan, simulator: Any) -> Any:

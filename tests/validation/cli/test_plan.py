@@ -88,3 +88,18 @@ def test_a_rate_at_which_the_numeric_tier_has_no_answer_takes_one_replica_more(
     words = "plan --model llama-3.1-8b --workload chat --hardware h100 --tp 1 --rate 40 --format json"
     assert main(words.split()) == 0
     assert json.loads(capsys.readouterr().out)["result"][0]["n_replicas"] == 3
+
+
+def test_the_same_plan_by_any_number_of_processes(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "plan --model llama-3.2-1b --hardware l4,a100 --tp 1 --rate 20 --format json"
+    told = []
+    for jobs in ("1", "2"):
+        assert main([*words.split(), "--jobs", jobs]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+    assert json.loads(told[0])["result"][0]["answered_by"] == "theory, numeric"
+
+
+def test_a_plan_needs_a_process(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--model", "llama-3.2-1b", "--hardware", "l4", "--rate", "1", "--jobs", "0"]) == 2
+    assert "jobs: 0" in capsys.readouterr().err
