@@ -28,6 +28,11 @@ _FLOOR = {"ttft_s": 0.08, "tpot_s": 0.03, "throughput_rps": 0.03}
 _MOST = 1_000  # requests of a run of the search where the rate keeps up
 _NAMES = ("mfu_frac", "mbu_frac", "overhead_per_step_s", OUTSIDE)
 _ENGINES = ("sglang", "trtllm", "sarathi")  # schedulers that are an engine's own; others run under vLLM
+_EXCHANGE_S = 4.8e-6
+"""Of the smallest messages on 2, 4 and 8 H100 under vLLM 0.24: 4.5, 4.8 and 5.3 (aiconfigurator 0.12.0)."""
+_NARROW = {"h100": 0.883, "h200": 0.914, "gh200": 0.926, "b200": 0.984, "gb200": 0.992}
+"""Share of peak of the best 8-bit product to that of the best 16-bit one, by which MFU is measured
+(stas00/ml-engineering @ 744d01e, compute/accelerator/README.md); 0.926, the middle, for other cards."""
 _KNOWN = {
     "mfu_frac": (0.12, 0.05, 1.0),
     "mbu_frac": (0.15, 0.05, 1.0),
@@ -153,14 +158,19 @@ def _usual(card: Hardware, scheduler: str) -> Hardware:
     """The accelerator as it usually is under an engine: fitted efficiencies, unless it has its own."""
     if card.spread_frac:  # fitted or calibrated before
         return card
-    shape = shaped(card) if card.corner_power is None else card
+    shape = card
+    if card.corner_power is None:
+        peaks = dict(card.peak_flops_per_s)
+        if "fp8" in peaks:
+            peaks["fp8"] *= _NARROW.get(card.name, 0.926)
+        shape = replace(shaped(card), exchange_s=_EXCHANGE_S, peak_flops_per_s=peaks)
     engine = scheduler if scheduler in _ENGINES else "vllm"
     return replace(shape, **efficiencies_of(card.name, engine).constants())  # type: ignore[arg-type]
 
 
 def _most(sweep: Sweep, row: Row) -> int | None:
-    """Requests of a run of the search: as many as were sent where a queue grows."""
-    return None if sweep.ends or is_behind(sweep, row) else _MOST
+    """Requests of a run of the search: all where a queue grows; of a loop, or its end would count more."""
+    return None if sweep.ends or row.rate_rps is None or is_behind(sweep, row) else _MOST
 
 
 def _quantities(place: int, sweep: Sweep, row: Row) -> list[_Wanted]:

@@ -20,6 +20,7 @@ _RANGES = {
     "overhead_per_step_s": (0.0, 10.0),
     "overhead_per_layer_s": (0.0, 1.0),
     "link_latency_s": (0.0, 1.0),
+    "exchange_s": (0.0, 1.0),
     "mfu_frac": (0.001, 1.0),  # above 1 is a measurement gone wrong
     "mbu_frac": (0.001, 1.0),
     "attention_mbu_frac": (0.001, 1.0),
@@ -30,7 +31,9 @@ _RANGES = {
     "spread_frac": (0.0, 10.0),
     "clock_hz": (1e8, 1e11),
 }
-_MAY_BE_NONE = frozenset({"link_bytes_per_s", "activation_mbu_frac", "corner_power", "clock_hz"})
+_MAY_BE_NONE = frozenset(
+    {"link_bytes_per_s", "exchange_s", "activation_mbu_frac", "corner_power", "clock_hz"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,9 @@ class Hardware:
         Share of the link rate that a large all-reduce reaches, 0.001 .. 1 [1]_.
     link_latency_s : float
         Seconds of a tiny all-reduce, 0 .. 1 [1]_.
+    exchange_s : float or None
+        Seconds of one exchange between the accelerators, 0 .. 1. With it an all-reduce takes the faster of
+        one exchange of whole messages and two of their parts, as engines choose; None is a ring.
     overhead_per_step_s : float
         Host time of an engine step that the device waits for, seconds, 0 .. 10 [1]_.
     overhead_per_layer_s : float
@@ -111,6 +117,7 @@ class Hardware:
     attention_mbu_frac: float = 0.80
     link_frac: float = 0.75
     link_latency_s: float = 5e-6
+    exchange_s: float | None = None
     overhead_per_step_s: float = 1e-3
     overhead_per_layer_s: float = 46e-6
     prefill_attention_frac: float = 1.0

@@ -44,6 +44,11 @@ class Costs(NamedTuple):
         Each token whose keys and values a chunk reads.
     link
         Collectives and activations, each computed token.
+    whole_fixed, whole_link
+        Collectives in one exchange of whole messages: every step, and each computed token beyond ``link``;
+        both 0 where there is a ring.
+    parts_fixed
+        Collectives in two exchanges of parts, every step.
     window, top_k
         Tokens: most that local and other layers attend to.
     corner
@@ -68,6 +73,9 @@ class Costs(NamedTuple):
     prompt_read_full: float
     prompt_read_short: float
     link: float
+    whole_fixed: float
+    whole_link: float
+    parts_fixed: float
     window: float
     top_k: float
     corner: float
@@ -78,7 +86,7 @@ class Costs(NamedTuple):
         None too where products turn softly from reading to computing.
         """
         has_more = self.expert_read or self.decode_short or self.prompt_short or self.state or self.corner
-        if has_more or self.top_k < NO_LIMIT:
+        if has_more or self.parts_fixed or self.top_k < NO_LIMIT:
             return None
         return (
             self.fixed,
@@ -99,11 +107,15 @@ class Costs(NamedTuple):
         n, context, prompt, work, read, sampled = load
         (fixed, linear_compute, linear_read, linear_write, expert_compute, expert_read, expert_miss,
          head_compute, head_read, decode_full, decode_short, state, prompt_full, prompt_short, prompt_expand,
-         read_full, read_short, link, window, top_k, corner) = self  # fmt: skip
+         read_full, read_short, link, whole_fixed, whole_link, parts_fixed, window, top_k,
+         corner) = self  # fmt: skip
         tokens = n + prompt
         compute = linear_compute * tokens
         memory = linear_read + linear_write * tokens
         seconds = fixed + link * tokens + joined(compute, memory, corner)
+        if parts_fixed:
+            whole = whole_fixed + whole_link * tokens
+            seconds += whole if whole < parts_fixed else parts_fixed
         if expert_read:
             seconds += joined(expert_compute * tokens, expert_read * (1.0 - expert_miss**tokens), corner)
         if sampled:
@@ -172,20 +184,28 @@ def _weight_costs(hardware: Hardware, model: ModelSpec, tp: int, weights: str) -
 
 
 def _link_costs(hardware: Hardware, model: ModelSpec, tp: int) -> dict[str, float]:
-    """Fixed costs, and those of two ring all-reduces a layer on 16-bit activations."""
+    """Fixed costs, and those of two all-reduces a layer on 16-bit activations."""
     fixed = hardware.overhead_per_step_s + model.layers * hardware.overhead_per_layer_s
     moved = _activation_s(hardware, model, tp)
+    ring = {"whole_fixed": 0.0, "whole_link": 0.0, "parts_fixed": 0.0}
     if tp == 1:
-        return {"fixed": fixed, "link": moved}
+        return {"fixed": fixed, "link": moved, **ring}
     if hardware.link_bytes_per_s is None:
         raise ConfigError(
             f"link_bytes_per_s: missing of {hardware.name}, and tp={tp} needs it; add the rate of the link "
             "between the accelerators, such as link_bytes_per_s = 32e9 for PCIe 4.0 x16"
         )
     sent_bytes = 2 * (tp - 1) / tp * model.hidden * 2  # by each accelerator, for one token and all-reduce
+    reduces = 2 * model.layers
+    token_s = reduces * sent_bytes / (hardware.link_bytes_per_s * hardware.link_frac)
+    if hardware.exchange_s is None:
+        return {"fixed": fixed + reduces * hardware.link_latency_s, "link": moved + token_s, **ring}
     return {
-        "fixed": fixed + 2 * model.layers * hardware.link_latency_s,
-        "link": moved + 2 * model.layers * sent_bytes / (hardware.link_bytes_per_s * hardware.link_frac),
+        "fixed": fixed,
+        "link": moved + token_s,
+        "whole_fixed": reduces * hardware.exchange_s,
+        "whole_link": token_s * (tp / 2 - 1),  # (tp - 1) messages to send instead of 2 (tp - 1) / tp
+        "parts_fixed": 2 * reduces * hardware.exchange_s,
     }
 
 

@@ -32,10 +32,10 @@ class Roofline:
     over the groups: block weights (read once for prompt and decode tokens together), routed experts (those
     that the tokens of the step hit), output head (if anything is sampled), attention of decodes, attention of
     prompt chunks. Weights in a format without units of its own are read narrow and computed in 16 bits;
-    attention and head always compute in 16 bits. Collectives are two ring all-reduces a layer. Local layers
-    attend to the mean context of the decodes, cut at the window. Where the accelerator says so, products turn
-    softly from reading to computing (``corner_power``) and activations take time of their own
-    (``activation_mbu_frac``).
+    attention and head always compute in 16 bits. Collectives are two all-reduces a layer, in a ring. Local
+    layers attend to the mean context of the decodes, cut at the window. Where the accelerator says so,
+    products turn softly from reading to computing (``corner_power``), activations take time of their own
+    (``activation_mbu_frac``), and all-reduces are one or two exchanges (``exchange_s``).
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class Roofline:
             "head": _bound(c.head_compute * sampled, c.head_read if sampled else 0.0, c.corner),
             "decode_attention": (whole + c.state * n, attended),
             "prefill_attention": _bound(pairs + expand, keys) if prompt else (0.0, "compute"),
-            "link": (c.link * tokens, "link"),
+            "link": (c.link * tokens + min(c.whole_fixed + c.whole_link * tokens, c.parts_fixed), "link"),
         }
 
     @property
