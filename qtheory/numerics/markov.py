@@ -119,11 +119,16 @@ def poisson_below(n: ArrayLike, mean: ArrayLike) -> Floats:
 
 def _balance(p: Floats, reference: int) -> Floats:
     """Stationary weights relative to one state; sums of non-negative terms only, so never negative."""
-    rest = np.delete(np.arange(len(p)), reference)
-    system = -p[np.ix_(rest, rest)].T
-    leave = p[rest].sum(axis=1) - p[rest, rest]  # the diagonal of I - P, without the subtraction
+    k = reference
+    rest = np.delete(np.arange(len(p)), k)
+    system = np.empty((len(rest), len(rest)))
+    np.negative(p[:k, :k].T, out=system[:k, :k])
+    np.negative(p[k + 1 :, :k].T, out=system[:k, k:])
+    np.negative(p[:k, k + 1 :].T, out=system[k:, :k])
+    np.negative(p[k + 1 :, k + 1 :].T, out=system[k:, k:])
+    leave = p.sum(axis=1)[rest] - p[rest, rest]  # the diagonal of I - P, without the subtraction
     np.fill_diagonal(system, leave)
-    found = np.linalg.solve(system, p[reference, rest])
+    found = np.linalg.solve(system, p[k, rest])
     weights = np.insert(found, reference, 1.0)
     return np.asarray(weights / weights.sum(), dtype=float)
 

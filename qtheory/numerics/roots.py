@@ -115,7 +115,7 @@ def quantile(
     tail: Callable[[Floats], Floats],
     q: ArrayLike,
     *,
-    scale: float,
+    scale: ArrayLike,
     rtol: float = 1e-12,
     noise: ArrayLike = 0.0,
 ) -> Floats:
@@ -129,8 +129,8 @@ def quantile(
         P(T > t), non-increasing in t >= 0.
     q : array_like
         Levels in (0, 1).
-    scale : float
-        A time of the order of the mean, > 0; the bracket grows from it.
+    scale : array_like
+        A time of the order of the mean, > 0; the bracket grows from it. One for all or one a level.
     rtol : float
         Relative accuracy of the answer.
     noise : array_like
@@ -167,13 +167,14 @@ def quantile(
             excess = np.log(np.maximum(tail(t), _TINY) / goal[which])
             return np.where(np.abs(excess) <= slack[which], 0.0, excess)
 
-        low, high, values = _bracket(gap, np.log(start / goal), scale)
+        scales = np.broadcast_to(np.asarray(scale, dtype=float), shape).ravel()[later]
+        low, high, values = _bracket(gap, np.log(start / goal), scales)
         found[later] = bracketed_root(gap, low, high, rtol=rtol, ftol=1e-13, values=values)
     return found.reshape(shape)
 
 
 def _bracket(
-    gap: Callable[[Floats, Indices], Floats], start: Floats, scale: float
+    gap: Callable[[Floats, Indices], Floats], start: Floats, scale: Floats
 ) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
     """Bounds around the quantiles, grown from zero by steps longer than an exponential tail needs."""
     low, f_low = np.zeros(start.size), start

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 from qtheory.basics.errors import ConvergenceError
 
@@ -33,6 +34,9 @@ class TailLaw:
         Variance, seconds squared; a callable is asked only when the variance is.
     scale_s : float
         A time of the order of T where T > 0, > 0: where the search for a percentile starts.
+    spread_s : float or None
+        The standard deviation or so of a law that is nearer to a normal than to an exponential one, > 0: the
+        search starts at the percentile of the normal law.
 
     Raises
     ------
@@ -50,6 +54,7 @@ class TailLaw:
     mean_s: float
     variance_s2: float | Callable[[], float]
     scale_s: float
+    spread_s: float | None = None
 
     @property
     def var_s2(self) -> float:
@@ -73,4 +78,8 @@ class TailLaw:
 
     def ppf(self, q: ArrayLike) -> Floats:
         """Smallest t >= 0 with P(T <= t) >= q, broadcasting over q in (0, 1)."""
-        return quantile(self.sf, q, scale=self.scale_s)
+        if self.spread_s is None:
+            return quantile(self.sf, q, scale=self.scale_s)
+        inner = np.clip(q, 1e-15, 1.0 - 1e-15)
+        first = np.maximum(self.mean_s + self.spread_s * ndtri(inner), 0.1 * self.mean_s)
+        return quantile(self.sf, q, scale=first / np.maximum(-np.log1p(-inner), 0.1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -119,16 +120,26 @@ class ConstantBatchLaws:
         second = pairs / starts.mean_batch
         return (second - behind**2) / starts.rate_rps**2
 
-    @cached_property
-    def response_var_s2(self) -> float:
-        """Variance of the response, with the covariance of the wait and the batch that ends it."""
+    def _service_seen(self) -> tuple[float, float]:
+        """Mean and variance of the time of the batch that takes a customer."""
         starts = self.starts
         seen = starts.batch * np.arange(1, starts.max_batch + 1) / starts.mean_batch
         mean_s = float(seen @ self.service_s)
-        spread = float(seen @ (self.service_s - mean_s) ** 2)
+        return mean_s, float(seen @ (self.service_s - mean_s) ** 2)
+
+    @property
+    def spread_s(self) -> float | None:
+        """A bound of the standard deviation of the response, from those of its parts; None without any."""
+        bound = math.sqrt(max(self.wait_var_s2, 0.0)) + math.sqrt(self._service_seen()[1])
+        return bound if bound > 0 else None
+
+    @cached_property
+    def response_var_s2(self) -> float:
+        """Variance of the response, with the covariance of the wait and the batch that ends it."""
+        mean_s, spread = self._service_seen()
         wait_s = self.mean_wait_s
         product = self.service_s[-1] * wait_s
-        if starts.max_batch > 1:
+        if self.starts.max_batch > 1:
             product += float((self.service_s[:-1] - self.service_s[-1]) @ self.windows.mean_wait_s)
         return self.wait_var_s2 + spread + 2.0 * (float(product) - wait_s * mean_s)
 

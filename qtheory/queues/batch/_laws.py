@@ -43,13 +43,12 @@ def batch_laws(
     """P(W > 0) and the laws of wait and response; that of the response not where it would take minutes."""
     prob_wait = 1.0 - float(starts.ended @ launch.at_once) / starts.mean_batch
     if all(isinstance(law, Constant) for law in starts.laws):
-        tails = _constant_tails(starts, launch, mean_wait_s, mean_response_s)
-        scale_s = mean_wait_s / max(prob_wait, 1e-300), mean_response_s
-        wait, response = (
-            TailLaw(tail=tail, mean_s=mean_s, variance_s2=variance, scale_s=scale)
-            for (tail, variance), mean_s, scale in zip(
-                tails, (mean_wait_s, mean_response_s), scale_s, strict=True
-            )
+        tails, spread_s = _constant_tails(starts, launch, mean_wait_s, mean_response_s)
+        (wait_tail, wait_var), (tail, var) = tails
+        scale_s = mean_wait_s / max(prob_wait, 1e-300)
+        wait = TailLaw(tail=wait_tail, mean_s=mean_wait_s, variance_s2=wait_var, scale_s=scale_s)
+        response = TailLaw(
+            tail=tail, mean_s=mean_response_s, variance_s2=var, scale_s=mean_response_s, spread_s=spread_s
         )
         return prob_wait, wait, response
     found = TransformBatchLaws(starts, launch)
@@ -67,20 +66,28 @@ def batch_laws(
 
 def _constant_tails(
     starts: ServiceStarts, launch: Launch, mean_wait_s: float, mean_response_s: float
-) -> tuple[tuple[Tail, Variance], tuple[Tail, Variance]]:
-    """Tails and variances of wait and response for constant service times, without inversion."""
+) -> tuple[tuple[tuple[Tail, Variance], tuple[Tail, Variance]], float | None]:
+    """Tails and variances of wait and response for constant service times, without inversion.
+
+    And a bound of the standard deviation of the response, if it costs nothing: late tails of a response are
+    dear, so that its percentiles are looked for where they are likely to be.
+    """
     if launch.least == 1:
         exact = ConstantBatchLaws(starts)
-        return (exact.wait_tail, lambda: exact.wait_var_s2), (
-            exact.response_tail,
-            lambda: exact.response_var_s2,
+        tails = (
+            (exact.wait_tail, lambda: exact.wait_var_s2),
+            (
+                exact.response_tail,
+                lambda: exact.response_var_s2,
+            ),
         )
+        return tails, exact.spread_s
     held, found = ConstantLaunchLaws(starts, launch), TransformBatchLaws(starts, launch)
     radius = _radius(starts, launch, mean_wait_s), _radius(starts, launch, mean_response_s)
     return (
         (held.wait_tail, partial(_variance, found.wait_lst, mean_wait_s, radius[0])),
         (held.response_tail, partial(_variance, found.response_lst, mean_response_s, radius[1])),
-    )
+    ), None
 
 
 def _variance(lst: Lst, mean_s: float, radius: float) -> float:
