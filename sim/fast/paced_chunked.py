@@ -134,7 +134,9 @@ class PacedChunkedLoop(Paced):
                 if n_sampled:
                     state.n_barren = 0
             elif n:  # a run of decodes
-                known = lines.get(n)
+                if n not in lines:
+                    lines[n] = self._decode_line(n)
+                known = lines[n]
                 if known is None:
                     self._begin_run(n)
                     is_apart = True
