@@ -18,7 +18,18 @@ _N_GRID = 600
 
 
 def log_odds(good: ArrayLike) -> Floats:
-    """Logarithm of late over good requests: tails are exponential in what is left of the capacity."""
+    """Logarithm of late over good requests: tails are exponential in what is left of the capacity.
+
+    Parameters
+    ----------
+    good : array_like
+        Shares of good requests, in 0..1; beyond 1e-6 and 1 - 1e-4 of late ones all are alike.
+
+    Examples
+    --------
+    >>> log_odds([0.5, 0.9]).round(3).tolist()
+    [0.0, -2.197]
+    """
     bad = np.clip(1 - np.asarray(good, dtype=float), _LEAST_BAD, _MOST_BAD)
     return np.asarray(np.log(bad / (1 - bad)))
 
