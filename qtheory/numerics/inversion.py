@@ -12,34 +12,43 @@ from scipy.special import binom
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError, ConvergenceError
 
-__all__ = ["Transform", "invert_laplace", "invert_laplace_2d", "invert_pgf", "pmf_of_pgf"]
+__all__ = [
+    "AVERAGED",
+    "DAMPING",
+    "FIRST_TERMS",
+    "Transform",
+    "invert_laplace",
+    "invert_laplace_2d",
+    "invert_pgf",
+    "pmf_of_pgf",
+]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 Transform = Callable[[Complexes], Complexes]
 
 # exp(-22) = 3e-10 bounds the discretisation, 1e-16 * exp(11) = 6e-12 the rounding
-_DAMPING = 22.0
-_AVERAGED = 20
+DAMPING = 22.0
+AVERAGED = 20
 _NOISE = 1e-8
 _PATIENCE = 48  # terms beyond which less is asked: beside a kink digits are dear
-_FIRST_TERMS = 24
+FIRST_TERMS = 24
 
 
 @lru_cache(maxsize=64)
 def _euler_weights(n_terms: int) -> Floats:
-    """Weights of the terms 0..n_terms+_AVERAGED: ones, then binomial tails (Euler summation)."""
-    below = np.cumsum(binom(_AVERAGED, np.arange(_AVERAGED + 1))) / 2.0**_AVERAGED
-    weights = np.ones(n_terms + _AVERAGED + 1)
+    """Weights of the terms 0..n_terms+AVERAGED: ones, then binomial tails (Euler summation)."""
+    below = np.cumsum(binom(AVERAGED, np.arange(AVERAGED + 1))) / 2.0**AVERAGED
+    weights = np.ones(n_terms + AVERAGED + 1)
     weights[n_terms + 1 :] = 1.0 - below[:-1]
     weights[0] = 0.5
     weights[1::2] *= -1.0
-    weights *= np.exp(_DAMPING / 2)
+    weights *= np.exp(DAMPING / 2)
     return weights
 
 
 def _real_terms(transform: Transform, t: Floats, start: int, stop: int) -> Floats:
-    node = np.asarray(_DAMPING / 2 + 1j * np.pi * np.arange(start, stop), dtype=np.complex128)  # (k,)
+    node = np.asarray(DAMPING / 2 + 1j * np.pi * np.arange(start, stop), dtype=np.complex128)  # (k,)
     return np.asarray(transform(node / t[:, None]).real, dtype=np.float64)  # (t, k)
 
 
@@ -47,7 +56,7 @@ def _euler_sums(terms: Floats, t: Floats, n_terms: int) -> tuple[Floats, Floats]
     """The Euler sum, and its distance from the sum with fewer terms."""
     fewer = 3 * n_terms // 4
     value = terms @ _euler_weights(n_terms) / t
-    other = terms[:, : fewer + _AVERAGED + 1] @ _euler_weights(fewer) / t
+    other = terms[:, : fewer + AVERAGED + 1] @ _euler_weights(fewer) / t
     return value, np.abs(value - other)
 
 
@@ -105,8 +114,8 @@ def invert_laplace(
     value = np.empty_like(times)
     left = np.arange(times.size)  # points still open
     last_gap = np.full(times.size, np.inf)
-    n_terms = _FIRST_TERMS
-    terms = _real_terms(transform, times, 0, n_terms + _AVERAGED + 1)
+    n_terms = FIRST_TERMS
+    terms = _real_terms(transform, times, 0, n_terms + AVERAGED + 1)
     while True:
         value[left], gap = _euler_sums(terms, times[left], n_terms)
         at_noise = (gap < _NOISE) & (gap > 0.7 * last_gap)  # more terms do not help: rounding
@@ -115,7 +124,7 @@ def invert_laplace(
         left, terms, last_gap = left[is_open], terms[is_open], gap[is_open]
         if not left.size or n_terms >= max_terms:
             break
-        more = _real_terms(transform, times[left], terms.shape[1], 2 * n_terms + _AVERAGED + 1)
+        more = _real_terms(transform, times[left], terms.shape[1], 2 * n_terms + AVERAGED + 1)
         terms = np.hstack([terms, more])
         n_terms *= 2
     if left.size and not np.all(last_gap <= worst):
@@ -159,17 +168,17 @@ def invert_laplace_2d(
     (0.135335, 0.135335)
     """
     checks.positive(t=t, x=x)
-    n_terms = 2 * _FIRST_TERMS
-    last = n_terms + _AVERAGED
-    node = np.asarray(_DAMPING / 2 + 1j * np.pi * np.arange(-last, last + 1), dtype=np.complex128)
+    n_terms = 2 * FIRST_TERMS
+    last = n_terms + AVERAGED
+    node = np.asarray(DAMPING / 2 + 1j * np.pi * np.arange(-last, last + 1), dtype=np.complex128)
     s, z = node[last:] / t, node / x  # the inner function is complex: both signs
     values = transform(s[:, None], z[None, :])
 
     def summed(n: int) -> float:
         inner = _euler_weights(n)
         both = np.concatenate([inner[:0:-1], 2 * inner[:1], inner[1:]]) / 2
-        used = slice(last - n - _AVERAGED, last + n + _AVERAGED + 1)
-        return float((values[: n + _AVERAGED + 1, used] @ both).real @ inner / (t * x))
+        used = slice(last - n - AVERAGED, last + n + AVERAGED + 1)
+        return float((values[: n + AVERAGED + 1, used] @ both).real @ inner / (t * x))
 
     value, gap = summed(n_terms), abs(summed(n_terms) - summed(3 * n_terms // 4))
     if not gap <= worst:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .window import AVERAGED, DAMPING, FIRST_TERMS, euler_factors
+from .inversion import AVERAGED, DAMPING, FIRST_TERMS
+from .window import euler_factors
 
 __all__ = ["two_sided_rule"]
 

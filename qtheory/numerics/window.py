@@ -13,14 +13,13 @@ from scipy.special import binom
 from qtheory.basics import checks
 from qtheory.basics.errors import ConvergenceError
 
-from .inversion import Transform
+from .inversion import AVERAGED, DAMPING, FIRST_TERMS, Transform
 
 __all__ = ["Window", "euler_factors", "window_around", "window_of_few"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
-AVERAGED, DAMPING, FIRST_TERMS = 20, 22.0, 24  # as in `invert_laplace`
 _FEW, _ROUGH = (13, 11, 15.0), (8, 7, 11.0)
 
 

@@ -172,7 +172,8 @@ class KnownPoints:
         is_fall = high > 0 and last > before
         slope = (math.log(start) - math.log(high)) / (last - before) if is_fall else math.inf
         step = 1.1 * (math.log(high) - math.log(goal)) / slope if slope > 0 else math.inf
-        return last + min(max(step, 0.02 * last), 3.0 * last)
+        most = min(max(3.0, math.sqrt(last / self.times[0])), 1e6)  # further and further on a plateau
+        return last + min(max(step, 0.02 * last), most * last)
 
     def _between(self, i: int, goal: float, otherwise: float) -> float:
         """ln t as a polynomial in the logit of the tail, through the nearest points; outside them a line."""

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 _TOL, _SLACK = 3e-6, 1e-7
+_WAITS = 1e-2  # of a mean service, a first guess of a wait for one
 _MANY_LARGER = 2e-3
 _SPAN_AMONG, _SPAN_BEYOND = (0.95, 1.05), (0.998, 1.002)  # ratios to a time where its inversion serves
 _TOP = 1 - 1e-10  # level of the largest size that counts in a wait
@@ -96,11 +97,16 @@ class RankedTime:
         rough = None if all_atoms_of(self.law) is not None else partial(self._near, is_rough=True)
         found = [
             self._known.quantile(
-                self._near, x, low=low, scale=float(self.law.ppf(x)) / idle, slack=_SLACK, rough=rough
+                self._near, x, low=low, scale=self._first_guess(x, idle), slack=_SLACK, rough=rough
             )
             for x in levels.ravel().tolist()
         ]
         return np.array(found).reshape(levels.shape)
+
+    def _first_guess(self, q: float, idle: float) -> float:
+        """The percentile of the size, stretched; who cannot but wait for a service waits longer than that."""
+        size = float(self.law.ppf(q)) / idle
+        return max(size, _WAITS * self.law.mean) if self.rule == "sjf" and q >= idle else size
 
     def _near(self, t: float, *, is_rough: bool = False) -> Near:
         """The tail at t, and around it if no atom makes it turn."""

@@ -57,3 +57,13 @@ def test_shared_times_too_short_for_a_change_meet_the_others(cv: float) -> None:
         unchanged = law.sf(t / n) @ (0.1 * 0.9 ** (n - 1.0))
         assert float(response.sf(t)) == pytest.approx(float(unchanged), abs=1e-5)
     assert float(response.ppf(0.5)) < 1e-20
+
+
+@pytest.mark.parametrize("load", [0.5, 0.9])
+def test_a_median_far_above_that_of_the_sizes_is_found(load: float) -> None:
+    """Sizes of nearly nothing wait for one another's long services."""
+    law = Gamma(mean=1.0, cv=30.0)
+    response = SJF(rate_rps=load, service=law).solve().response
+    median = float(response.ppf(0.5))
+    assert median > 1e200 * law.ppf(0.5)
+    assert float(response.sf(median)) == pytest.approx(0.5, abs=2e-6)
