@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammainc
 
 from ._cells import spread
 from ._release import releases_per_step
@@ -18,6 +19,8 @@ __all__ = ["Limit", "Rule", "limit_of", "redone_frac"]
 Floats = NDArray[np.float64]
 
 _CELLS = 400
+_HARDLY = 1e-3  # share of what runs that memory may cost and is passed over
+_NEVER = 1e-280
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +88,48 @@ def limit_of(engine: Engine, rule: Rule) -> Limit:
     n = demand.mean_decode * engine.budget_tokens / (demand.mean_prompt + demand.mean_decode)
     room = engine.budget_tokens - n
     rate_rps = room / (demand.mean_prompt * engine.step_s(room, n))
-    if n > engine.slots or rate_rps > by_slots.rate_rps:
-        return by_slots
-    return Limit(rate_rps=rate_rps, running=n, binds="token budget", redone_frac=0.0)
+    held = _held_up(engine, n) if engine.is_kv_limited else n
+    found = by_slots
+    if n <= engine.slots and rate_rps <= by_slots.rate_rps:
+        found = Limit(rate_rps=rate_rps, running=n, binds="token budget", redone_frac=0.0)
+    if held < (1 - _HARDLY) * min(n, engine.slots):
+        rate_rps = _between_rps(engine, by_slots, held)
+        return replace(found, rate_rps=rate_rps, running=held, redone_frac=by_slots.redone_frac)
+    return found
+
+
+def _held_up(engine: Engine, n: float) -> float:
+    r"""Mean requests that run if the budget is spent as long as memory is free for prompts.
+
+    What runs holds :math:`x` mean contexts :math:`c`. Each step adds the budget :math:`B`, and requests end
+    at the rate :math:`x/d`, each with :math:`e=s+d` tokens, so :math:`x` drifts by :math:`B/c-xE[e]/dc` and
+    has the variance :math:`xE[e^2]/dc^2` a step: a diffusion whose law is a gamma law, here cut off where
+    memory ends [1]_.
+
+    References
+    ----------
+    .. [1] Karlin and Taylor (1981), "A second course in stochastic processes", chapter 15.
+    """
+    demand, context = engine.demand, engine.demand.mean_context
+    ends = demand.mean_prompt + demand.mean_decode
+    square = demand.prompt_moment(2) + 2 * demand.prompt_decode + demand.decode_moment(2)
+    rate = 2 * ends * context / square
+    shape, top = rate * n, rate * engine.slots
+    below = float(gammainc(shape, top))
+    if below < _NEVER:  # memory is always at its end
+        return min(n, engine.slots)
+    return n * float(gammainc(shape + 1, top)) / below
+
+
+def _between_rps(engine: Engine, by_slots: Limit, held: float) -> float:
+    """Rate where budget and memory both bind at times: with steps of all of the budget or none, or with such
+    as memory is released for, whichever take less time; both take longer than what is between them."""
+    demand, d = engine.demand, max(engine.demand.mean_decode, 1.0)
+    room = max(engine.budget_tokens - held, 1.0)
+    once = held / d * demand.mean_prompt / room
+    spent = min(once * (1 + by_slots.redone_frac * max(1 - once, 0.0)), 1.0)
+    step_s = spent * engine.step_s(room, held) + (1 - spent) * engine.decode_s(held)
+    return max(held / d / step_s, by_slots.rate_rps * held / engine.slots)
 
 
 def _by_slots(engine: Engine, rule: Rule) -> Limit:
