@@ -126,6 +126,10 @@ class _Prompt:
     def shared_keys(self) -> list[int]:
         return self.keys
 
+    @property
+    def may_be_cached(self) -> bool:
+        return bool(self.keys)
+
 
 def _stream(make: Callable[..., Router]) -> Callable[[Table, Table], Table]:
     def run(options: Table, given: Table) -> Table:
