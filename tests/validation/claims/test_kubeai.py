@@ -28,6 +28,10 @@ class _Asked:
     def shared_keys(self) -> list[int]:
         return self.keys
 
+    @property
+    def may_be_cached(self) -> bool:
+        return bool(self.keys)
+
 
 @dataclass
 class _Worker:
