@@ -79,6 +79,12 @@ def test_a_fault_in_the_blocks_of_a_run_under_way_shows(monkeypatch):
     assert CASES["unequal"](_busy("kv_cost"))
 
 
+def test_blocks_that_are_said_to_be_in_use_and_are_not_show(monkeypatch):
+    bound = property(lambda self: self.total_blocks, lambda self, n_blocks: None)
+    monkeypatch.setattr(PacedChunkedLoop, "least_blocks", bound, raising=False)
+    assert CASES["unequal"](_busy("kv_cost"))
+
+
 @pytest.mark.parametrize("kind", [Paced, PacedChunkedLoop])
 def test_a_fault_in_the_cut_of_a_run_shows(kind, monkeypatch):
     monkeypatch.setattr(kind, "_cut", lambda self, at_s: None)
