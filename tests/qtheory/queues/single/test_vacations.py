@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qtheory.basics.errors import ConfigError
-from qtheory.laws import Constant, Erlang, Exponential, Gamma, Law, Uniform
+from qtheory.laws import Constant, Erlang, Exponential, Gamma, Law, Lognormal, Uniform
 from qtheory.queues.result import QueueResult
 from qtheory.queues.single import MG1, MultipleVacations, SetupQueue, SingleVacation
 
@@ -120,3 +120,13 @@ def test_non_laws_are_named() -> None:
         MultipleVacations(rate_rps=1.0, service=Exponential(mean=0.1), vacation=None)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="rate_rps"):
         SetupQueue(rate_rps=0.0, service=Exponential(mean=0.1), setup=Exponential(mean=0.1))
+
+
+@pytest.mark.parametrize("rate", [1e-6, 0.7, 0.9999])
+@pytest.mark.parametrize("law", [Lognormal(mean=1.0, cv=30.0), Exponential(mean=1.0)], ids=str)
+def test_broad_vacations_and_hardly_any_load_have_their_formula(rate: float, law: Law) -> None:
+    """Pollaczek-Khinchine and the mean excess of a vacation; the law of the number does not object."""
+    answer = MultipleVacations(rate_rps=rate, service=law, vacation=law).solve()
+    second = law.moment(2)
+    wanted = rate * second / (2 * (1 - rate)) + second / 2
+    assert answer.mean_wait_s == pytest.approx(wanted, rel=1e-12)
