@@ -7,6 +7,7 @@ with long outputs take most of it, and what the requests hold varies more than t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,12 +87,16 @@ class Work:
         given = tokens * decodes + grown
         given = given * (demand.mean_decode / max(float(given @ demand.prompt_probs), 1e-9))
         return cls(
-            unit_steps=max(demand.mean_decode, 0.5),
-            burst_steps=2 * max(demand.mean_decode, 0.5) * _overlap(demand, mean, each),
+            unit_steps=_unit_steps(demand),
+            burst_steps=2 * _unit_steps(demand) * _overlap(demand, mean, each),
             spread=held / max(work * each, 1e-9),
             unit_full_steps=max(second / max(2 * work * each, 1e-9), 0.5),
             given_prompt=given,
         )
+
+
+def _unit_steps(demand: Demand) -> float:
+    return max(math.sqrt(demand.mean_remaining * demand.mean_decode), 0.5)
 
 
 def _overlap(demand: Demand, mean: Floats, each: float) -> float:

@@ -27,13 +27,14 @@ def test_places_that_are_hardly_ever_all_taken_change_hardly_anything(share: flo
 
 
 def test_what_requests_hold_varies_so_that_some_wait_where_memory_holds_twice_the_mean() -> None:
-    """Simulated: 0.1154 s, and 0.1093 s where memory is ample (60,000 requests)."""
+    """Simulated: 0.1154 s, and 0.1093 s where memory is ample (60,000 requests); levels blur 3 % of it."""
     tight, workload = world(**CHAT, kv_blocks=2739, budget_tokens=8192)
     rate_rps = 0.65 * limit_rps(tight, workload)
     found, free = (
         predict(replica, workload, rate_rps=rate_rps) for replica in (tight, replace(tight, n_blocks=100_000))
     )
-    assert found.mean_ttft_s == pytest.approx(0.1154, rel=0.03)
+    assert found.mean_ttft_s == pytest.approx(0.1154, rel=0.05)
+    assert found.mean_ttft_s > 1.04 * free.mean_ttft_s
     assert free.mean_ttft_s == pytest.approx(0.1093, rel=0.03)
     assert found.p99_ttft_s > 1.1 * free.p99_ttft_s
 
