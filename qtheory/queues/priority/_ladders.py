@@ -30,7 +30,7 @@ Complexes = NDArray[np.complex128]
 
 _LEVELS = (0.0, 0.02, 0.2, 0.6, 0.9, 0.99, 0.999, 1 - 1e-4, 1 - 1e-6)
 _ABOVE = (1 - 1e-8, 1 - 1e-11, 1.0)  # further levels for a larger job that is caught in service
-_TOGETHER = 1.6  # how far the stretched variable may move times the size, within a panel
+_TOGETHER = 2.4  # how far the stretched variable may move times the size, within a panel
 _WAVES, _DENSE = 2.6, 20  # up to how many t, and in how many panels, where the transform turns with the size
 
 
