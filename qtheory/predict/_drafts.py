@@ -18,7 +18,8 @@ __all__ = ["make_mesh", "mean_field"]
 
 Floats = NDArray[np.float64]
 
-_MOST_W, _MOST_Y, _MOST_Y_TOKENS = 110, 24, 48
+_MOST_W, _MOST_Y, _MOST_Y_TOKENS, _MOST_Y_FULL = 110, 24, 48, 80
+_FULL = 0.9  # share of the places taken, with shedding: then the law is a ridge along full places
 _MOST_UP = 3  # levels that y may rise in one step
 _MOST_DRAFTS = 5
 _SETTLED = 1e-10  # relative change of a round
@@ -73,7 +74,7 @@ def make_mesh(
     if patience is not None:
         reach = _bounded_reach(patience, engine, rule, rate_rps, n=n, reach=reach)
     for _ in range(_MOST_DRAFTS):
-        draft = _draft(engine, rule, rate_rps, n, reach)
+        draft = _draft(engine, rule, rate_rps, n, reach, sheds=patience is not None)
         if patience is not None:
             draft = replace(draft, thinned=patience(draft))
         chain = StepsAt.of(draft, n)
@@ -81,7 +82,7 @@ def make_mesh(
             break
         reach *= 1.5
     if wider > 1:
-        draft = _draft(engine, rule, rate_rps, n, wider * reach)
+        draft = _draft(engine, rule, rate_rps, n, wider * reach, sheds=patience is not None)
         if patience is not None:
             draft = replace(draft, thinned=patience(draft))
         chain = StepsAt.of(draft, n)
@@ -127,7 +128,9 @@ def _is_tight(engine: Engine, n: float) -> bool:
     return n + 6 * math.sqrt(n + 1) > engine.slots
 
 
-def _draft(engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float) -> Mesh:
+def _draft(
+    engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float, *, sheds: bool = False
+) -> Mesh:
     demand, mean = engine.demand, engine.demand.mean_prompt
     room = rule.room_tokens(engine, n)
     cell = max(reach / _MOST_W, mean / 10)
@@ -142,6 +145,8 @@ def _draft(engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float) 
     else:
         top = n + spread_n + share * n_w * cell / 2
     n_y = _MOST_Y_TOKENS if engine.is_memory_work else _MOST_Y
+    if sheds and n > _FULL * engine.slots:
+        n_y = _MOST_Y_FULL
     return Mesh(
         engine=engine, rule=rule, rate_rps=rate_rps, n_mean=n, cell=cell, n_w=n_w,
         full_cells=min(full_cells, n_w - 1), level=max(top / (n_y - 1), 1.0), n_y=n_y, n_up=1,

@@ -26,7 +26,6 @@ __all__ = [
     "REJECTED_NOTE",
     "Model",
     "Setting",
-    "check_known",
     "outside",
     "prepared",
     "scheduler_spec",
@@ -34,7 +33,7 @@ __all__ = [
 
 Columns = dict[str, Any]
 Floats = NDArray[np.float64]
-_MOST_SHEDDING_LOAD, _CLOSE_LOAD = 0.85, 0.95
+_CLOSE_LOAD = 0.95
 _MOST_UNHELD = 1e-3  # share of prompts longer than memory that may be passed over
 
 
@@ -88,17 +87,6 @@ def prepared(replica: ReplicaSpec, workload: Workload, scheduler: str | None) ->
     if name != replica.scheduler.name:
         replica = replace(replica, scheduler=scheduler_spec(replica, name))
     return MODELS[name], Setting.of(replica, workload, 1.0)
-
-
-def check_known(setting: Setting, limit: Limit) -> None:
-    """Raise where a model was seen to be far off: shedding while slots or memory bind."""
-    load = setting.rate_rps / limit.rate_rps
-    if setting.scheduler == "slo" and limit.binds != "token budget" and load > _MOST_SHEDDING_LOAD:
-        verb = "bind" if limit.binds.endswith("s") else "binds"
-        raise ConfigError(
-            f"rate_rps={setting.rate_rps:g}: slo where {limit.binds} {verb} has no model above a load of "
-            f"{_MOST_SHEDDING_LOAD} ({_MOST_SHEDDING_LOAD * limit.rate_rps:.4g} req/s); simulate it"
-        )
 
 
 def outside(setting: Setting, limit: Limit, *, starved_frac: float = 0.0) -> tuple[str, ...]:

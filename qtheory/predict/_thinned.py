@@ -33,14 +33,18 @@ class Thinned:
     rate_rps: float
     cell: float
     deadline_s: float
-    cleared_s: Floats  # (n,) seconds until the step after those that so many cells ahead fill
+    cleared_s: (
+        Floats  # (ways, n) seconds until the turn of one with so many cells ahead, in each of some ways
+    )
+    ways_frac: Floats  # (ways, n) how often it is each of them
     alone_s: Floats  # (prompts,) seconds of each prompt alone
+    latest_s: float  # no first token of those that stay comes later
     times_s: Floats  # (k,) left of the step, increasing from 0
 
     @property
     def n(self) -> int:
         """Cells."""
-        return len(self.cleared_s)
+        return int(self.cleared_s.shape[1])
 
     @cached_property
     def groups(self) -> list[Ints]:
@@ -59,7 +63,7 @@ class Thinned:
     def _laws(self) -> tuple[Floats, Floats]:
         """Cells of a prompt (g, n), and the decode steps that come with it, times the law."""
         demand, cells = self.engine.demand, self.engine.weighted_tokens / self.cell
-        weights = demand.prompt_probs, demand.prompt_probs * demand.decode_given_prompt
+        weights = demand.prompt_probs, demand.prompt_probs * self.engine.work.given_prompt
         laws, steps = (
             np.array([spread(cells[part], each[part], self.n) for part in self.groups]) for each in weights
         )
@@ -68,8 +72,9 @@ class Thinned:
     def accepted(self, rest_s: Floats) -> Floats:
         """Shares (..., n, g) that stay with so much left of the step."""
         low, high = (np.array([f(self.alone_s[part]) for part in self.groups]) for f in (np.min, np.max))
-        left = self.deadline_s - np.asarray(rest_s)[..., None] - self.cleared_s
-        return np.asarray(np.clip((left[..., None] - low + 1e-9) / (high - low + 1e-9), 0.0, 1.0))
+        left = self.deadline_s - np.asarray(rest_s)[..., None, None] - self.cleared_s
+        stays = np.clip((left[..., None] - low + 1e-9) / (high - low + 1e-9), 0.0, 1.0)
+        return np.asarray((self.ways_frac[:, :, None] * stays).sum(axis=-3))
 
     @cached_property
     def reached(self) -> int:

@@ -190,8 +190,6 @@ def _steady(
 ) -> list[Prediction]:
     """Rates below the limit."""
     points = [setting.at_rate(float(rate), limit.rate_rps) for rate in rates_rps]
-    for point in points:
-        _models.check_known(point, limit)
     if tier == "numeric" or not points:
         return [_prediction(point, limit, tier, model.numeric(point)) for point in points]
     columns = model.closed(setting, np.array(rates_rps, dtype=float))

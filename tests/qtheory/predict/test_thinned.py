@@ -24,8 +24,10 @@ def _thinned(deadline_s: float, *, burstiness: float = 1.0) -> Thinned:
         rate_rps=4.0,
         cell=CELL,
         deadline_s=deadline_s,
-        cleared_s=0.05 * np.arange(40.0),
+        cleared_s=0.05 * np.arange(40.0)[None, :],
+        ways_frac=np.ones((1, 40)),
         alone_s=np.array([0.1]),
+        latest_s=deadline_s,
         times_s=np.linspace(0.0, 0.5, 51),
     )
 
@@ -83,3 +85,13 @@ def test_shares_and_waits_are_those_of_four_runs_of_20_000_requests(
     assert point.shed_frac == pytest.approx(shed, abs=0.02)
     assert point.mean_ttft_s == pytest.approx(mean_s, rel=0.05)
     assert point.p99_ttft_s == pytest.approx(p99_s, rel=0.03)
+
+
+def test_where_all_places_are_taken_those_in_front_keep_the_others_waiting() -> None:
+    replica, workload = world(
+        hardware="h100", model="qwen3-30b-a3b", workload="chat", scheduler="slo", kv_blocks=100_000
+    )
+    assert limit_rps(replica, workload) < 22.0 / 1.2
+    point = predict(replica, workload, rate_rps=22.0)
+    assert point.shed_frac == pytest.approx(0.202, abs=0.02)  # of four runs of 20,000 requests
+    assert point.mean_ttft_s == pytest.approx(1.801, rel=0.06)
