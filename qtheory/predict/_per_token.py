@@ -3,8 +3,7 @@
 The d gaps of a request are d steps (or, where prompts run alone, d decode steps with the prompts before
 them) of the chain of waiting tokens while the number running is held: mean and variance of their sum follow
 by recursion, from what is left behind when the own prompt ends. The number running moves slowly: a request
-sees its average over its own stay, which keeps the share of the fluctuation that an Ornstein-Uhlenbeck
-process would.
+sees its average over its own stay, with the share of the fluctuation of an Ornstein-Uhlenbeck process.
 """
 
 from __future__ import annotations
@@ -191,8 +190,9 @@ def decode_atoms(
         longer *= 1.0 if behind is None else float(behind[g])
         times_s = first.law.mean_s + np.array([0.0, d * gap_s])
         _, later = np.diff(mesh.engine.demand.mates(times_s, at_once=at_once), prepend=0.0)
-        group = _Group(float(d), max(longer, 0.0), float(later), gap_s)
-        fitted = _fitted(mesh.rule.mixed, held, place, slow, group, most_stall_s(mesh, stay.start, float(d)))
+        most_s = most_stall_s(mesh, stay.start, float(d))
+        group = _Group(float(d), max(longer, 0.0), float(later), gap_s, most_s)
+        fitted = _fitted(mesh.rule.mixed, held, place, slow, group)
         seconds[:, g], mass[:, g], means[:, g] = fitted
     return DecodeAtoms(steps=steps, step_weights=weights, seconds=seconds, mass=mass, mean_s=means)
 
@@ -204,7 +204,7 @@ def _own_share(mesh: Mesh, first: FirstToken) -> float:
     return min(own / first.law.mean_s, 1.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Group:
     """Requests of one length."""
 
@@ -212,6 +212,7 @@ class _Group:
     behind: float  # tokens behind at the start, to those in the mean
     later: float  # requests that follow later, beyond the mean rate
     gap_s: float
+    most_stall_s: Floats  # (k,) of prompts
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +269,6 @@ def _fitted(
     place: tuple[NDArray[np.intp], Floats],
     slow: _Slow,
     group: _Group,
-    most_s: Floats,
 ) -> tuple[Floats, Floats, Floats]:
     """Atoms (k, m) of d gaps: no prompt in any of them, or else a beta or gamma law of the right moments."""
     (low, share), d = place, group.steps
@@ -294,7 +294,7 @@ def _fitted(
         shape = some**2 / spread
         stalls = gammaincinv(shape[:, None], _LEVELS[None, :]) * (spread / some)[:, None]
     stalls = stalls * (some / np.maximum(stalls @ _MASS, 1e-300))[:, None]
-    stalls = np.minimum(stalls, most_s[:, None])
+    stalls = np.minimum(stalls, group.most_stall_s[:, None])
     seconds = np.concatenate([base[:, None], base[:, None] + stalls], axis=1)
     mass = np.concatenate([none[:, None], (1 - none)[:, None] * _MASS[None, :]], axis=1)
     return seconds, mass, base + (1 - none) * (stalls @ _MASS)

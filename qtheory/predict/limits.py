@@ -14,7 +14,7 @@ from ._release import releases_per_step
 from ._steps import Rule
 from .inputs import Engine
 
-__all__ = ["Limit", "Rule", "limit_of", "redone_frac"]
+__all__ = ["Limit", "Rule", "limit_of"]
 
 Floats = NDArray[np.float64]
 
