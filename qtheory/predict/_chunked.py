@@ -13,23 +13,23 @@ from ._setting import Setting
 from ._steps import Rule
 from .limits import Limit, limit_of
 
-__all__ = ["closed", "limit", "numeric"]
+__all__ = ["RULE", "closed", "limit", "numeric"]
 
 Floats = NDArray[np.float64]
 
-_RULE = Rule(mixed=True)
+RULE = Rule(mixed=True)
 
 
 def limit(setting: Setting) -> Limit:
     """Stability limit."""
-    return limit_of(setting.engine, _RULE)
+    return limit_of(setting.engine, RULE)
 
 
 def numeric(setting: Setting) -> dict[str, Any]:
     """Columns from the chain of waiting tokens and running requests."""
-    return columns_of([(1.0, steady(setting.in_order, _RULE, setting.rate_rps))], setting.slo)
+    return columns_of([(1.0, steady(setting.in_order, RULE, setting.rate_rps))], setting.slo)
 
 
 def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:
     """Columns from formulas, an array over the rates each."""
-    return formulas_of(setting.engine, _RULE).columns(rates_rps, setting.slo)
+    return formulas_of(setting.engine, RULE).columns(rates_rps, setting.slo)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _chunked
+from ._numeric import columns_of, steady
 from ._setting import Setting
 from .limits import Limit
 
@@ -28,8 +29,9 @@ def limit(setting: Setting) -> Limit:
 
 
 def numeric(setting: Setting) -> dict[str, Any]:
-    """Columns from the chain of waiting tokens and running requests."""
-    return _chunked.numeric(_reserving(setting))
+    """Columns from the chain of waiting tokens and running requests, each of which has one place."""
+    steady_state = steady(_reserving(setting).engine, _chunked.RULE, setting.rate_rps)
+    return columns_of([(1.0, steady_state)], setting.slo)
 
 
 def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:

@@ -24,3 +24,10 @@ def test_memory_kept_from_the_start_lets_fewer_run() -> None:
     low, high = limit_rps(replica, workload), limit_rps(roomy, workload)
     assert low < high
     assert predict(replica, workload, rate_rps=0.3 * low, tier="closed").binds == "KV memory"
+
+
+def test_bursts_find_as_many_places_as_memory_is_kept_for() -> None:
+    replica, workload = world(model="llama-3.1-8b", scheduler="orca", workload="rag", arrivals="gamma(cv=2)")
+    simulated_knee_rps = 1.1546  # by `python -m validation.knees.doubt`, half-width 3 %
+    found = predict(replica, workload, rate_rps=simulated_knee_rps)
+    assert found.goodput_frac == pytest.approx(0.9, abs=0.03)
