@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,6 @@ __all__ = ["CLAIM"]
 
 PASSES = "sarathi/yi34b_tp2_a100pcie_iteration_times.csv"
 CHUNKS = "sarathi/yi34b_tp2_a100pcie_chunking_overhead.csv"
-_FIRST_RUN_TOKENS = 256  # an outlier of the source
 _FEW = 4
 _CONTEXT_TOKENS = 1024  # is not stated
 _SAME, _RATIO, _POINTS, _DECODES = 0.05, 0.10, 0.10, 0.25
@@ -50,28 +50,47 @@ class _Row:
 def _answer(folder: Path) -> Finding:
     rows = _passes(folder)
     machine = Machine(hardware=find_hardware("a100-80gb-pcie"), model=find_model("yi-34b"), tp=2)
-    whole = [row for row in rows if row.kind == "prefill" and row.prompt != _FIRST_RUN_TOKENS]
+    alone = [row for row in rows if row.kind == "prefill"]
+    whole = [row for row in alone if not _was_slowed(row, alone)]
     others = [row for row in rows if row.kind != "prefill"]
     efficiencies = efficiencies_of(machine.hardware.name, "sarathi")
     if efficiencies is None:
         raise ConfigError("fitted.csv: no row of sarathi on this card")
     names = ("mbu_frac", "attention_mbu_frac", "link_frac")
     held = {name: float(getattr(efficiencies, name)) for name in names}
-    fit = machine.fitted([row.load for row in whole], [row.seconds for row in whole], held)
+    fit = _told(machine, whole, held)
     found = dict(zip(others, machine.seconds(fit, [row.load for row in others]), strict=True))
     points = [
         _compared(f"{row.kind}, {row.prompt} prompt tokens and {row.n} decodes", row.seconds, float(seconds))
         for row, seconds in found.items()
     ]
     part, chunked = _chunked(folder, machine, fit)
-    overhead_ms, share = 1e3 * fit.values["overhead_per_step_s"], fit.values["mfu_frac"]
+    slowed = ", ".join(str(row.prompt) for row in alone if row not in whole)
     notes = (
-        f"told by {len(whole)} whole prompts: {share:.2f} of the rate by datasheet, {overhead_ms:.0f} ms of "
-        f"the engine a step; {fit.median_frac:.0%} off in the median",
+        f"told by {len(whole)} whole prompts: {_said(fit)}",
+        f"left out, as a longer prompt took less: {slowed or 'none'}; with all {len(alone)}: "
+        f"{_said(_told(machine, alone, held))}",
         f"contexts of decodes are not stated: {_CONTEXT_TOKENS:,} tokens each",
     )
     parts = (*_beside(rows, found, machine, fit), part, _alone(found))
     return Finding(parts=parts, points=(*points, *chunked), notes=notes)
+
+
+def _was_slowed(row: _Row, rows: Sequence[_Row]) -> bool:
+    """Whether a longer prompt took less: then the time is not that of the work."""
+    return any(each.seconds < row.seconds for each in rows if each.prompt > row.prompt)
+
+
+def _told(machine: Machine, rows: Sequence[_Row], held: dict[str, float]) -> StepFit:
+    return machine.fitted([row.load for row in rows], [row.seconds for row in rows], held)
+
+
+def _said(fit: StepFit) -> str:
+    overhead_ms, share = 1e3 * fit.values["overhead_per_step_s"], fit.values["mfu_frac"]
+    return (
+        f"{share:.2f} of the rate by datasheet, {overhead_ms:.0f} ms of the engine a step; "
+        f"{fit.median_frac:.0%} off in the median"
+    )
 
 
 def _passes(folder: Path) -> list[_Row]:

@@ -40,12 +40,24 @@ def test_chunks_have_the_attention_of_the_whole_prompt() -> None:
     assert decodes(3, 100.5).decode_context_tokens == 302
 
 
-def test_chunks_and_decodes_are_compared_and_the_first_run_is_not_fitted(tmp_path: Path) -> None:
+def test_chunks_and_decodes_are_compared_and_what_a_longer_prompt_undercuts_is_not_fitted(
+    tmp_path: Path,
+) -> None:
     finding = _answered("sarathi-chunks", DATA)
     assert [part.holds for part in finding.parts] == [True, True, False, False]
     assert len(finding.points) == 8 + 1 + 11  # decodes, the hybrid step, prompts that are cut
     worse = _copied(tmp_path, PASSES, "prefill,256,0,0.12135", "prefill,256,0,9.9")
-    assert _answered("sarathi-chunks", worse) == finding
+    again = _answered("sarathi-chunks", worse)
+    assert (again.parts, again.points, again.notes[0]) == (finding.parts, finding.points, finding.notes[0])
+    assert finding.notes[1].startswith("left out, as a longer prompt took less: 256; with all 8: ")
+    assert again.notes[1] != finding.notes[1]
+
+
+def test_a_prompt_that_no_longer_one_undercuts_is_fitted(tmp_path: Path) -> None:
+    like_others = _copied(tmp_path, PASSES, "prefill,256,0,0.12135", "prefill,256,0,0.07")
+    told, left_out, _ = _answered("sarathi-chunks", like_others).notes
+    assert told.startswith("told by 8 whole prompts")
+    assert left_out.startswith("left out, as a longer prompt took less: none")
 
 
 def test_slower_decodes_change_their_verdict_alone(tmp_path: Path) -> None:
