@@ -23,6 +23,7 @@ class SideBySide:
     Parameters
     ----------
     executor : concurrent.futures.Executor
+        Whose workers do the tasks; it is not shut down here.
     jobs : int
         Tasks under way at once, >= 1. One whose answer is not asked for in the end was done for nothing.
 

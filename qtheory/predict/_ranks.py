@@ -26,7 +26,7 @@ WEIGHTS: Floats = np.diff(_EDGES)
 _BEYOND = (0.96, 0.97, 0.98, 0.99, 0.995)
 
 
-def quantiles(point: Prediction, name: str, limit_s: float | None, within: float | None) -> Floats:
+def _times_at_levels(point: Prediction, name: str, limit_s: float | None, within: float | None) -> Floats:
     """Times (q,) at the ranks, through the percentiles and the share within a limit.
 
     Linear in the logarithm of what is above, which an exponential tail is; below the first of them such that
@@ -89,7 +89,7 @@ class Ranks:
     def _first_s(self) -> Floats:
         """Times to the first token (k, q)."""
         limit = self.slo.ttft_s
-        return np.array([quantiles(one, "ttft", limit, one.ttft_good_frac) for one in self.points])
+        return np.array([_times_at_levels(one, "ttft", limit, one.ttft_good_frac) for one in self.points])
 
     def met(self, found: Floats) -> Met:
         """What follows from numbers in system (t, q) at the ranks, or from the rates."""
@@ -114,7 +114,7 @@ class Ranks:
         good = (kept * passed) @ WEIGHTS
         if self.slo.e2e_s is None:
             return np.asarray(good)
-        whole = np.array([quantiles(one, "e2e", None, None) for one in self.points])
+        whole = np.array([_times_at_levels(one, "e2e", None, None) for one in self.points])
         e2e_s = self._by_key(found, whole) + self._extra(found) / self._limit_rps
         return np.asarray(np.minimum(good, [_share_below(row, self.slo.e2e_s) for row in e2e_s]))
 

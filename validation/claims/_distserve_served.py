@@ -72,7 +72,12 @@ class System:
 
 
 def script_arrivals_s(rate_rps: float, n_requests: int) -> NDArray[np.float64]:
-    """When the authors' client sends its requests: it draws the gaps with seed 0 at every rate.
+    """When the authors' client sends its requests: it draws the gaps with seed 0 at every rate [1]_.
+
+    References
+    ----------
+    .. [1] LLMServe/DistServe @ 0d1c162, ``2-benchmark-serving.py``: ``main`` sows before each rate, and
+       ``get_request`` draws a gamma law of shape 1.
 
     Examples
     --------

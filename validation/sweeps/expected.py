@@ -40,6 +40,8 @@ def gated(spec: ReplicaSpec, workload: Workload, *, n_requests: int | None = Non
     References
     ----------
     .. [1] SGLang, ``managers/schedule_policy.py``, ``PrefillAdder``, and ``schedule_batch.py``, July 2026.
+       Releases 0.4.0 and 0.4.1 of December 2024 have the same numbers (``global_config.py``: 0.7, 0.14 of
+       that, 600 steps) and the same rule (``managers/scheduler.py`` and ``schedule_policy.py``).
 
     Examples
     --------

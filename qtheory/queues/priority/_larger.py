@@ -17,9 +17,7 @@ Complexes = NDArray[np.complex128]
 
 _GONE = 34.0  # exp(-34) = 2e-15
 _TERMS = 40  # of a series
-_CLOSE = (
-    12.0  # y |sigma - c| up to which no digits are lost between the terms of a series that is small anyway
-)
+_CLOSE = 12.0  # y |sigma - c| up to which terms of a series, small anyway, lose no digits between them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -25,9 +25,7 @@ _EDGE = 1e-3  # nearest that a guess comes to the ends of its bracket, of its wi
 _ROOT_RTOL, _LEAST = 1e-9, 1e-30
 _RATIOS = np.array([Window.LOW, 0.7, 0.85, 0.95, 0.99, 0.999, 1.001, 1.01, 1.05, 1.15, Window.HIGH])
 _BETWEEN = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of an interval of ratios, looked at next
-_MISSED = (
-    1e-3  # largest miss, in the logarithm of the tail, of a first interpolation that serves for a second
-)
+_MISSED = 1e-3  # largest miss of a first interpolation that serves for a second, in the tail's logarithm
 _HINTS = 8  # guesses that may come from windows before the bracket alone decides
 
 

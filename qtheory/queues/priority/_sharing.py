@@ -41,10 +41,8 @@ _RING, _RADIUS = 12, 0.15
 _NOBODY = 30.0  # -ln of the probability of more customers than count
 _SLACK = 1e-8  # of a tail where a percentile counts as found
 _SPAN = Window.LOW, 1.1  # ratios to a time where its inversion serves: beyond, errors of the transform grow
-_FINEST, _AT_ONCE = (
-    1e-12,
-    1e-9,
-)  # of mean x share of idle time: least panel of sizes; times of an unchanging queue
+_FINEST = 1e-12  # least panel of sizes, of mean x share of idle time
+_AT_ONCE = 1e-9  # times of an unchanging queue, of the same
 _START = 1.3  # of a size, divided by the share of the server that is free: first guess of its percentile
 
 

@@ -99,9 +99,8 @@ def solve_delayed(work: Workload, delay: Delay, route: str) -> DelayedResult:
 def _checked_empty(number_pgf: Callable[[Complexes], Complexes], mean_number: float | None) -> float:
     """P(N = 0), and Little's law against the slope of the generating function at 1."""
     size = mean_number or 1.0
-    step = min(1e-7 / min(size, 1.0), 1e-4) / (
-        1 + size
-    )  # broad laws bend close to 1; few digits are left of few
+    # Broad laws bend close to 1, and of few customers few digits are left.
+    step = min(1e-7 / min(size, 1.0), 1e-4) / (1 + size)
     at = number_pgf(np.array([0.0, 1 - step, 1 - 2 * step], dtype=np.complex128)).real
     if mean_number is not None:
         slope = (4 * (1 - at[1]) - (1 - at[2])) / (2 * step)  # second order in the step
