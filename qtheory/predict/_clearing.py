@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ._cells import between
 from ._mesh import Mesh
 
-__all__ = ["FINE", "clearing_s"]
+__all__ = ["FINE", "clearing_s", "turn_s"]
 
 Floats = NDArray[np.float64]
 
@@ -16,14 +16,21 @@ FINE = 6
 """Parts of a cell."""
 
 
-def clearing_s(mesh: Mesh, nodes: Floats, fine: float, n: int) -> Floats:
-    """Seconds (n, nodes) from the start of a step until so many fine cells are done, as a fluid."""
+def clearing_s(
+    mesh: Mesh, nodes: Floats, fine: float, n: int, *, begun: bool = False, shuts: bool = True
+) -> Floats:
+    """Seconds (n, nodes) from the start of a step until so many fine cells are done, as a fluid.
+
+    With ``begun`` until the step begins in which the last of them gets its turn; without ``shuts`` there is
+    always a place.
+    """
     slots, table = mesh.engine.slots, mesh.table
     shut = slots - mesh.joining / 2  # more than this, and there is no place
     x = np.unique(np.concatenate([np.linspace(0.0, max(shut, 1.0), 24), [shut], nodes]).clip(0.0))
     running = np.minimum(x, slots)
-    open_ = x <= shut + 1e-9
-    most = np.minimum(mesh.admitted(x) * FINE, mesh.full_cells * FINE)
+    open_ = (x <= shut + 1e-9) if shuts else np.ones(len(x), dtype=bool)
+    most = np.minimum(mesh.admitted(x) if shuts else mesh.full_cells, mesh.full_cells) * FINE
+    most = np.broadcast_to(most, x.shape)
     decoded = running / mesh.remaining if mesh.rule.mixed else np.zeros_like(x)
     share = mesh.engine.demand.mean_decode / mesh.remaining * fine / mesh.engine.demand.mean_prompt
     freed = np.maximum(running / mesh.remaining, 1e-9)  # by a step of decodes
@@ -45,9 +52,16 @@ def clearing_s(mesh: Mesh, nodes: Floats, fine: float, n: int) -> Floats:
         low, part = between(x, np.maximum(x[None, :] + share * taken - decoded[None, :], 0.0))
         rest = v - taken
         later = (1 - part) * done[rest, low] + part * done[rest, low + 1]
-        value = step + np.where(rest > 0, later, 0.0)
+        last = np.zeros_like(step) if begun else step
+        value = np.where(rest > 0, step + later, last)
         then = (1 - nearer) * value[:, after] + nearer * value[:, after + 1]
         value = np.where(open_[None, :], value, until[None, :] + then)
         done[v[:, 0]] = value
     low, part = between(x, nodes)
     return np.asarray((1 - part) * done[:, low] + part * done[:, low + 1])
+
+
+def turn_s(mesh: Mesh, nodes: Floats, n: int, *, shuts: bool = True) -> Floats:
+    """Seconds (nodes, n) until the step begins in which one with so many cells ahead gets its turn."""
+    ahead = np.arange(n) * FINE
+    return clearing_s(mesh, nodes, mesh.cell / FINE, int(ahead[-1]) + 2, begun=True, shuts=shuts)[ahead + 1].T

@@ -20,18 +20,18 @@ from ._cells import spread as spread_on
 from ._clearing import FINE, clearing_s
 from ._followers import Comers, comers
 from ._gridlaw import GridLaw, law_of_atoms
+from ._grouped import add, nodes_of
 from ._mesh import Mesh
 from ._thinned import Thinned
 from ._thinned_first import ahead_of, with_own
 
-__all__ = ["FirstToken", "first_token", "first_tokens"]
+__all__ = ["FirstToken", "first_token", "first_tokens", "met"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+_Part = tuple[Floats, Floats, Callable[..., Floats]]
 
 _SHARES = (1 / 6, 3 / 6, 5 / 6)  # of the step that are over when a request arrives
-_NODES = 9  # numbers running
-_EDGE, _SEVERAL = 0.01, 3  # places
 _MOST_STRETCH = 4.0
 _MOMENT_S = 1e-9  # after the arrival
 
@@ -78,15 +78,25 @@ def first_tokens(backlog: Backlog, stretches: Sequence[float]) -> list[FirstToke
     return [_law(mesh, each, cleared) for each in longer]
 
 
+def met(backlog: Backlog) -> tuple[Floats, Floats]:
+    """Numbers running (nodes,), and how often arrivals meet them with so much ahead (nodes, n_w)."""
+    found = _found(backlog)
+    return found.nodes, found.ahead.sum(axis=1)
+
+
 def _law(mesh: Mesh, found: _Found, cleared: Floats | None = None) -> FirstToken:
     """TTFT by what arrivals find; with what is left behind unless seconds until cells are done are given."""
     fine = mesh.cell / FINE
     n = (mesh.n_w + found.ahead.shape[2]) * FINE
-    totals = _with_own(mesh, found, fine, n)
-    done = clearing_s(mesh, found.nodes, fine, n) if cleared is None else cleared[:n]
-    latest = np.inf if mesh.thinned is None else mesh.thinned.latest_s
+    if mesh.thinned is not None:
+        kept = with_own(mesh, mesh.thinned, found.nodes, found.ahead, found.rests_s, n=n)
+        totals, done = kept.totals, clearing_s(mesh, found.nodes, fine, n, shuts=False)
+    else:
+        kept, totals = None, _with_own(mesh, found, fine, n)
+        done = clearing_s(mesh, found.nodes, fine, n) if cleared is None else cleared[:n]
     parts = [_at(mesh, found, totals[k], done[:, k], k) for k in range(len(found.nodes))]
-    parts = [(np.minimum(times, latest), mass, behind) for times, mass, behind in parts]
+    if kept is not None:
+        parts = [_joint(part, kept.waits(k)) for k, part in enumerate(parts)]
     weights = np.array([weight.sum() for _, weight, _ in parts])
     laws = tuple(law_of_atoms(t, w) if w.sum() > 1e-9 else None for t, w, _ in parts)
     whole = law_of_atoms(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
@@ -94,17 +104,26 @@ def _law(mesh: Mesh, found: _Found, cleared: Floats | None = None) -> FirstToken
     behind = [law(mesh) if waits else np.zeros(0) for _, _, law in parts]
     lasting = waits and mesh.engine.demand.following is not None
     mates = [law(mesh, at_once=True) for _, _, law in parts] if lasting else behind
-    kept = [k for k, law in enumerate(laws) if law is not None]
+    some = [k for k, law in enumerate(laws) if law is not None]
     return FirstToken(
         law=whole,
         by_running=tuple(law for law in laws if law is not None),
-        running=found.nodes[kept],
-        weights=weights[kept] / weights[kept].sum(),
-        joined=_joined(mesh, found)[kept],
+        running=found.nodes[some],
+        weights=weights[some] / weights[some].sum(),
+        joined=_joined(mesh, found)[some],
         served=float(min(weights.sum(), 1.0)),
-        behind=np.array(behind)[kept],
-        mates=np.array(mates)[kept],
+        behind=np.array(behind)[some],
+        mates=np.array(mates)[some],
     )
+
+
+def _joint(part: _Part, more: tuple[Floats, Floats, Comers]) -> _Part:
+    """The atoms of those that wait for no place and of those that do."""
+
+    def behind(mesh: Mesh, *, at_once: bool = False) -> Floats:
+        return part[2](mesh, at_once=at_once) + more[2].law(mesh, at_once=at_once)
+
+    return np.concatenate([part[0], more[0]]), np.concatenate([part[1], more[1]]), behind
 
 
 def _found(backlog: Backlog) -> _Found:
@@ -118,7 +137,7 @@ def _found(backlog: Backlog) -> _Found:
     if mesh.thinned is not None:
         return _found_thinned(mesh, mesh.thinned, (w, y), x, weight)
     idle = mesh.idle[w, y] * mesh.idle_s / mesh.stays_s[w, y]
-    nodes = _nodes(x, weight, mesh)
+    nodes = nodes_of(x, weight, mesh)
     rests_s = np.concatenate([[0.0], np.geomspace(seconds.min() / 8, seconds.max(), 12)])
     times_s = np.concatenate([[0.0], np.geomspace(seconds.min() / 8, 1.001 * seconds.max(), 40)])
     shape = (mesh.n_w, len(nodes), len(rests_s), len(times_s))
@@ -127,13 +146,13 @@ def _found(backlog: Backlog) -> _Found:
     for share in _SHARES:
         past = seconds * (share if mesh.rule.mixed else 1.0)  # alone in a step, all that came go together
         places = (node, between(rests_s, (1 - share) * seconds), between(times_s, past))
-        _add(grouped, w - taken, places, weight * (1 - idle) / len(_SHARES))
+        add(grouped, w - taken, places, weight * (1 - idle) / len(_SHARES))
     nobody = np.bincount(node[0], weight * idle * (1 - node[1]), len(nodes))
     nobody += np.bincount(node[0] + 1, weight * idle * node[1], len(nodes))
     left, lasting_s, probs = _first_steps(mesh)
     past = np.zeros_like(lasting_s) if mesh.rule.mixed else lasting_s
     mates = np.zeros((shape[0], *shape[2:]))  # who come with the first of a batch, but behind it
-    _add(mates, left, (between(rests_s, lasting_s), between(times_s, past)), probs)
+    add(mates, left, (between(rests_s, lasting_s), between(times_s, past)), probs)
     mean_batch = mesh.engine.demand.mean_batch
     grouped += (1 - 1 / mean_batch) * nobody[None, :, None, None] * mates[:, None]
     inflow = mesh.inflow_in(times_s, mesh.n_w, mesh.cell)
@@ -151,7 +170,7 @@ def _found_thinned(
     mesh: Mesh, thinned: Thinned, place: tuple[Ints, Ints], x: Floats, weight: Floats
 ) -> _Found:
     """The same where some do not stay; ``place``: cells and levels (m,) of the steps."""
-    nodes, seconds, left = _nodes(x, weight, mesh), mesh.seconds[place], mesh.left[place]
+    nodes, seconds, left = nodes_of(x, weight, mesh), mesh.seconds[place], mesh.left[place]
     idle = mesh.idle[place] * mesh.idle_s / mesh.stays_s[place]
     node, share = between(nodes, x)
     nobody = np.bincount(node, weight * idle * (1 - share), len(nodes))
@@ -205,34 +224,8 @@ def _joined(mesh: Mesh, found: _Found) -> Floats:
     return np.asarray(laws @ waiting / np.maximum(laws.sum(axis=1), 1e-300) * each + batch)
 
 
-def _nodes(x: Floats, weight: Floats, mesh: Mesh) -> Floats:
-    """Nodes that hold all of ``x``; places for several, for one or for none are not blurred between them."""
-    order = np.argsort(x)
-    below = np.cumsum(weight[order])
-    levels = np.append(np.linspace(0.0, 1.0, _NODES - 2)[1:-1], [0.95, 0.99, 0.9995])
-    inner = np.interp(levels, below, x[order])
-    shut = mesh.engine.slots - mesh.joining / 2
-    edge = np.array([shut - _SEVERAL * mesh.joining, shut, shut + _EDGE])
-    edge = edge[(edge > x.min()) & (edge < x.max())]
-    nodes = np.unique(np.concatenate([[x.min()], inner, edge, [x.max()]]).round(6))
-    return nodes if len(nodes) > 1 else np.array([nodes[0], nodes[0] + 1.0])
-
-
-def _add(target: Floats, start: Ints, places: tuple[tuple[Ints, Floats], ...], weight: Floats) -> None:
-    """Share weights between neighbouring nodes in every direction."""
-    for corner in range(2 ** len(places)):
-        index, part = [start], weight
-        for bit, (low, share) in enumerate(places):
-            up = corner >> bit & 1
-            index.append(low + up)
-            part = part * (share if up else 1 - share)
-        np.add.at(target, tuple(index), part)
-
-
 def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
     """Laws (nodes, rests, n) of the tokens ahead and the own prompt, in fine cells, of those that stay."""
-    if mesh.thinned is not None:
-        return with_own(mesh.thinned, found.ahead, found.rests_s, fine, n)
     own, length = _own(mesh, found.rests_s, fine, n), next_fast_len(2 * n, real=True)
     inner, spread = found.ahead, np.zeros((*found.ahead.shape[:2], n))
     spread[:, :, 0] = inner[:, :, 0]
@@ -262,9 +255,7 @@ def _own(mesh: Mesh, rests_s: Floats, fine: float, n: int) -> Floats:
     return np.asarray(found[:, :n])
 
 
-def _at(
-    mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int
-) -> tuple[Floats, Floats, Callable[..., Floats]]:
+def _at(mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int) -> _Part:
     """Atoms of TTFT, and what computes the law of what waits at its end, for the k-th number running."""
     running = min(float(found.nodes[k]), mesh.engine.slots)
     n, full = len(cleared), mesh.full_cells * FINE

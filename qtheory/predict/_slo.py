@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtheory.basics.errors import ConvergenceError
+from qtheory.basics.errors import ConfigError, ConvergenceError
 
 from ._backlog import Backlog
-from ._cells import between
-from ._clearing import FINE, clearing_s
+from ._clearing import turn_s
 from ._closed import formulas_of
+from ._first_token import met
 from ._mesh import Mesh
 from ._numeric import columns_of, steady_of
 from ._setting import Setting
@@ -28,14 +28,14 @@ from .limits import Limit, limit_of
 __all__ = ["closed", "limit", "numeric"]
 
 Floats = NDArray[np.float64]
-Shut = Callable[[Mesh], tuple[Floats, Floats]]
+Met = Callable[[Mesh], tuple[Floats, Floats]]
 
 _RULE = Rule(mixed=True)
 _FULL = 0.9  # share of the slots taken
 _N_TIMES = 20
 _ROUNDS = 2
-_N_FULL = 12  # numbers running where no place is free
 _RARE = 1e-6  # share of time
+_MOST_LOAD = 0.85  # of the formulas where slots or memory bind
 
 
 def limit(setting: Setting) -> Limit:
@@ -65,18 +65,18 @@ def numeric(setting: Setting) -> dict[str, Any]:
     backlog = _settled(setting, deadline_s, load, _at_first)
     if _is_tight(backlog.mesh) and _sheds(backlog):
         for _ in range(_ROUNDS):
-            backlog = _settled(setting, deadline_s, load, _shut(backlog))
+            backlog = _settled(setting, deadline_s, load, _met(backlog))
     point = steady_of(backlog)
     served = point.first.served
     found = columns_of([(1.0, point)], setting.slo)
     return found | {"goodput_frac": served * found["goodput_frac"], "shed_frac": 1 - served}
 
 
-def _settled(setting: Setting, deadline_s: float, load: float, shut: Shut) -> Backlog:
+def _settled(setting: Setting, deadline_s: float, load: float, meets: Met) -> Backlog:
     """The chain of those that stay, by how often there is no place for them."""
 
     def patience(mesh: Mesh) -> Thinned:
-        return _patience(mesh, deadline_s, shut)
+        return _patience(mesh, deadline_s, meets)
 
     return settled(setting.engine, _RULE, setting.rate_rps, patience=patience, load=load)
 
@@ -87,10 +87,13 @@ def _is_tight(mesh: Mesh) -> bool:
 
 
 def _at_first(mesh: Mesh) -> tuple[Floats, Floats]:
-    """How often there is no place (n_w,), and the number running then, before anything is known: always, if
-    most places are taken."""
+    """Numbers running (ways,), and how often each (ways, n_w), before anything is known: no place is free if
+    most are taken."""
     slots = mesh.engine.slots
-    return np.full(mesh.n_w, float(mesh.n_mean > _FULL * slots)), np.full(mesh.n_w, slots)
+    busy = min(mesh.n_mean, slots)
+    is_full = float(mesh.n_mean > _FULL * slots)
+    nodes = np.array([busy, max(slots, busy) + 0.5])
+    return nodes, np.repeat([[1 - is_full], [is_full]], mesh.n_w, axis=1)
 
 
 def _sheds(backlog: Backlog) -> bool:
@@ -98,68 +101,42 @@ def _sheds(backlog: Backlog) -> bool:
     thinned = backlog.mesh.thinned
     if thinned is None:
         return False
-    at_worst = replace(thinned, ways_frac=np.repeat([[0.0], [1.0]], thinned.n, axis=1))
+    last = np.zeros_like(thinned.ways_frac)
+    last[-1] = 1.0
+    at_worst = replace(thinned, ways_frac=last)
     some = at_worst.accepted(thinned.times_s[-1:])[0].min(axis=1) < 1
     return float(backlog.in_time.sum(axis=1)[some].sum()) > _RARE
 
 
-def _shut(backlog: Backlog) -> Shut:
-    """How often there is no place (n_w,) for what a step leaves behind, and the number running then."""
-    mesh, left = backlog.mesh, backlog.mesh.left.ravel()
-    shut = mesh.x > mesh.engine.slots - mesh.joining / 2
-    whole, some, running = (
-        np.bincount(left, (backlog.in_time * part).ravel(), mesh.n_w)
-        for part in (np.ones_like(mesh.x), shut, shut * mesh.x)
-    )
-    known, meant = whole > _RARE, some > _RARE
-    cells = mesh.cell * np.arange(float(mesh.n_w))
+def _met(backlog: Backlog) -> Met:
+    """Numbers running that arrivals meet, by what is ahead of them."""
+    mesh = backlog.mesh
+    nodes, ahead = met(backlog)
+    whole = ahead.sum(axis=0)
+    known = whole > _RARE
+    places, shares = mesh.cell * np.nonzero(known)[0], ahead[:, known] / whole[known]
 
     def at(other: Mesh) -> tuple[Floats, Floats]:
-        places = other.cell * np.arange(float(other.n_w))
-        if not meant.any():
-            return np.zeros(other.n_w), np.full(other.n_w, other.engine.slots)
-        share = np.interp(places, cells[known], some[known] / whole[known])
-        return share, np.interp(places, cells[meant], running[meant] / some[meant])
+        cells = other.cell * np.arange(float(other.n_w))
+        return nodes, np.array([np.interp(cells, places, share) for share in shares])
 
     return at
 
 
-def _patience(mesh: Mesh, deadline_s: float, shut: Shut) -> Thinned:
-    """Who stays: whose prompt alone can still be in time when the step begins in which it gets its turn.
-
-    That is the first step with room for it; where no place is free, when those ahead and it have one.
-    """
-    busy, slots = min(mesh.n_mean, mesh.engine.slots), mesh.engine.slots
-    cells = np.arange(mesh.n_w)
-    full_steps = cells // mesh.full_cells * mesh.full_cells  # then the last ones leave room
-    shut_frac, running = shut(mesh)
-    nodes = np.append(busy, np.linspace(max(slots, busy) + 0.5, 1.5 * slots + 2, _N_FULL))
-    done = clearing_s(mesh, nodes, mesh.cell / FINE, mesh.n_w * FINE)
-    last = mesh.table.prompt_s(np.array([slots]), np.array([1 / FINE]))
-    low_node, share = between(nodes, running)
-    row = np.minimum(cells * FINE + 1, len(done) - 1)
-    by_place = (1 - share) * done[row, low_node] + share * done[row, low_node + 1]
-    by_place = np.maximum(by_place - last, 0.0)
+def _patience(mesh: Mesh, deadline_s: float, meets: Met) -> Thinned:
+    """Who stays: whose prompt alone can still be in time when the step begins in which it gets its turn."""
+    nodes, ways_frac = meets(mesh)
     low, high = float(mesh.seconds.min()), float(mesh.seconds.max())
     return Thinned(
         engine=mesh.engine,
         rate_rps=mesh.rate_rps,
         cell=mesh.cell,
         deadline_s=deadline_s,
-        cleared_s=np.array([done[full_steps * FINE, 0], by_place]),
-        ways_frac=np.array([1 - shut_frac, shut_frac]),
+        cleared_s=turn_s(mesh, nodes, mesh.n_w),
+        ways_frac=ways_frac,
         alone_s=_alone_s(mesh.engine),
-        latest_s=deadline_s + _longer_s(mesh),
         times_s=np.append(0.0, np.geomspace(0.99 * low, 1.2 * high, _N_TIMES)),
     )
-
-
-def _longer_s(mesh: Mesh) -> float:
-    """By how much a prompt takes longer at most in full steps beside others than alone."""
-    running = min(mesh.n_mean, mesh.engine.slots)
-    room = _RULE.room_tokens(mesh.engine, running)
-    steps = np.ceil(mesh.engine.demand.prompt_tokens / room)
-    return float((steps * mesh.engine.step_s(room, running) - _alone_s(mesh.engine)).max())
 
 
 def _alone_s(engine: Engine) -> Floats:
@@ -171,8 +148,12 @@ def _alone_s(engine: Engine) -> Floats:
 
 
 def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:
-    """Columns by formulas: the rate is lowered to what can be in time."""
+    """Columns by formulas: the rate is lowered to what can be in time.
+
+    Their waits for a place know no deadline, so where slots or memory bind they end where those begin.
+    """
     formulas, slo = formulas_of(setting.engine, _RULE), setting.slo
+    _check_formulas(formulas.limit, rates_rps)
     most = 0.97 * formulas.limit.rate_rps
     kept = np.minimum(rates_rps, most)
     sheds = slo.ttft_s is not None and setting.replica.scheduler.shed != "none"
@@ -183,3 +164,14 @@ def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:
     share = kept / rates_rps
     good = columns["goodput_frac"] / np.maximum(columns["ttft_good_frac"], 1e-9)
     return columns | {"goodput_frac": share * good, "shed_frac": 1 - share}
+
+
+def _check_formulas(limit: Limit, rates_rps: Floats) -> None:
+    """Raise near and above the limit where slots or memory bind."""
+    rate_rps, most_rps = float(rates_rps.max()), _MOST_LOAD * limit.rate_rps
+    if limit.binds != "token budget" and rate_rps > most_rps:
+        verb = "bind" if limit.binds.endswith("s") else "binds"
+        raise ConfigError(
+            f"rate_rps={rate_rps:g}: slo where {limit.binds} {verb} has no formulas above a load of "
+            f"{_MOST_LOAD} ({most_rps:.4g} req/s); take the numeric tier, or simulate it"
+        )

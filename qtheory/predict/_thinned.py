@@ -38,7 +38,6 @@ class Thinned:
     )
     ways_frac: Floats  # (ways, n) how often it is each of them
     alone_s: Floats  # (prompts,) seconds of each prompt alone
-    latest_s: float  # no first token of those that stay comes later
     times_s: Floats  # (k,) left of the step, increasing from 0
 
     @property
@@ -71,10 +70,13 @@ class Thinned:
 
     def accepted(self, rest_s: Floats) -> Floats:
         """Shares (..., n, g) that stay with so much left of the step."""
-        low, high = (np.array([f(self.alone_s[part]) for part in self.groups]) for f in (np.min, np.max))
-        left = self.deadline_s - np.asarray(rest_s)[..., None, None] - self.cleared_s
-        stays = np.clip((left[..., None] - low + 1e-9) / (high - low + 1e-9), 0.0, 1.0)
+        stays = self.stays(self.deadline_s - np.asarray(rest_s)[..., None, None] - self.cleared_s)
         return np.asarray((self.ways_frac[:, :, None] * stays).sum(axis=-3))
+
+    def stays(self, left_s: Floats) -> Floats:
+        """Shares (..., g) that stay with so much time left when they get their turn."""
+        low, high = (np.array([f(self.alone_s[part]) for part in self.groups]) for f in (np.min, np.max))
+        return np.asarray(np.clip((left_s[..., None] - low + 1e-9) / (high - low + 1e-9), 0.0, 1.0))
 
     @cached_property
     def reached(self) -> int:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
 from ._cells import between, spread
-from ._clearing import FINE
+from ._clearing import FINE, clearing_s, turn_s
+from ._followers import Comers
+from ._mesh import Mesh
 from ._thinned import Thinned
 
-__all__ = ["ahead_of", "with_own"]
+__all__ = ["Kept", "ahead_of", "with_own"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+
+_LEAST = 1e-9  # seconds; mass
 
 
 def ahead_of(
@@ -58,20 +64,56 @@ def ahead_of(
     return found
 
 
-def with_own(thinned: Thinned, ahead: Floats, rests_s: Floats, fine: float, n: int) -> Floats:
-    """Laws (nodes, rests, n) of the tokens ahead and the own prompt, in fine cells, of those that stay."""
-    demand, tokens = thinned.engine.demand, thinned.engine.weighted_tokens
-    stays, length = thinned.accepted(rests_s), next_fast_len(2 * n, real=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Kept:
+    """Those that stay, apart by whether a place keeps them waiting: each of them needs one, long or short.
+
+    Then a prompt goes by itself, as soon as there is one; else it goes with those ahead.
+    """
+
+    totals: Floats  # (nodes, rests, n) laws of the tokens ahead and the own prompt, who waits for no place
+    mass: Floats  # (nodes, rests, n_w, g) who waits for one
+    before_s: Floats  # (nodes, rests, n_w) until the own turn
+    own_s: Floats  # (nodes, rests, n_w, g) the own prompt
+
+    def waits(self, node: int) -> tuple[Floats, Floats, Comers]:
+        """Times and weights of those that wait for a place, and who comes behind them."""
+        some = self.mass[node] > _LEAST
+        before = np.broadcast_to(self.before_s[node][..., None], some.shape)[some]
+        times, weight = before + self.own_s[node][some], self.mass[node][some]
+        return times, weight, Comers(times_s=times, since_s=np.zeros_like(times), weight=weight)
+
+
+def with_own(mesh: Mesh, thinned: Thinned, nodes: Floats, ahead: Floats, rests_s: Floats, *, n: int) -> Kept:
+    """Those of (nodes, rests, n_w) with so much ahead that stay; ``n`` fine cells for the own prompt too."""
+    demand, tokens, fine = thinned.engine.demand, thinned.engine.weighted_tokens, mesh.cell / FINE
+    turns = turn_s(mesh, nodes, ahead.shape[2])
+    waits = turns > turn_s(mesh, nodes, ahead.shape[2], shuts=False) + _LEAST
+    before = rests_s[None, :, None] + turns[:, None, :]
+    stays = thinned.stays(thinned.deadline_s - before)
+    mass = (ahead * waits[:, None, :])[..., None] * stays * thinned.probs
+    done = clearing_s(mesh, nodes, fine, n, shuts=False)
+    alone = [
+        np.array([np.interp(tokens / fine, np.arange(n), row) for row in done.T])[:, part]
+        for part in thinned.groups
+    ]
+    low = np.stack([each.min(axis=1) for each in alone], axis=1)
+    weights = [
+        demand.prompt_probs[part] / max(demand.prompt_probs[part].sum(), 1e-300) for part in thinned.groups
+    ]
+    mean = np.stack([each @ weight for each, weight in zip(alone, weights, strict=True)], axis=1)
+    own = low[:, None, None, :] + stays * (mean - low)[:, None, None, :]
+    free, length = ahead * ~waits[:, None, :], next_fast_len(2 * n, real=True)
     whole = np.zeros((*ahead.shape[:2], length // 2 + 1), dtype=complex)
     for group, part in enumerate(thinned.groups):
-        inner = ahead * stays[None, :, :, group]
+        inner = free * stays[:, :, :, group]
         spread_ahead = np.zeros((*ahead.shape[:2], n))
         spread_ahead[:, :, 0] = inner[:, :, 0]
         for step in range(1 - FINE, FINE):  # each cell as a triangle; nothing ahead stays nothing
             places = np.arange(1, inner.shape[2]) * FINE + step
             spread_ahead[:, :, places] += inner[:, :, 1:] * (FINE - abs(step)) / FINE**2
-        own = spread(tokens[part] / fine, demand.prompt_probs[part], n)
-        whole += np.fft.rfft(spread_ahead, length, axis=2) * np.fft.rfft(own, length)
+        own_law = spread(tokens[part] / fine, demand.prompt_probs[part], n)
+        whole += np.fft.rfft(spread_ahead, length, axis=2) * np.fft.rfft(own_law, length)
     law = np.fft.irfft(whole, length, axis=2).clip(0.0)
     law[:, :, n - 1] += law[:, :, n:].sum(axis=2)
-    return np.asarray(law[:, :, :n])
+    return Kept(totals=law[:, :, :n], mass=mass, before_s=before, own_s=own)

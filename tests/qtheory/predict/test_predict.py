@@ -91,13 +91,30 @@ def test_what_has_no_model_or_tier_is_refused_with_the_nearest_name() -> None:
         predict(replica, workload, rate_rps=1.0, scheduler="fcfs", tier="numerical")
 
 
-def test_shedding_while_slots_bind_is_answered_near_the_limit_and_nobody_served_is_late() -> None:
+@pytest.mark.parametrize(("load", "in_time", "within"), [(0.5, 0.984, 0.01), (0.95, 0.865, 0.04)])
+def test_shedding_while_slots_bind_is_answered_and_nobody_served_is_late(
+    load: float, in_time: float, within: float
+) -> None:
     replica, workload = world(**CHAT | {"max_seqs": 4})
     limit = limit_rps(replica, workload, scheduler="slo")
-    point = predict(replica, workload, rate_rps=0.95 * limit, scheduler="slo")
+    point = predict(replica, workload, rate_rps=load * limit, scheduler="slo")
     assert point.binds == "slots"
-    assert point.shed_frac == pytest.approx(0.141, abs=0.04)  # of three runs of 15,000 requests
-    assert point.p99_ttft_s == pytest.approx(1.966, rel=0.1)
+    assert point.goodput_frac == pytest.approx(in_time, abs=within)  # of runs of 15,000 requests
+    assert point.goodput_frac == pytest.approx(1 - point.shed_frac, abs=0.002)
+    assert point.p99_ttft_s < 2.0
+    if load > 0.9:
+        assert point.shed_frac == pytest.approx(0.141, abs=0.04)
+        assert point.p99_ttft_s == pytest.approx(1.966, rel=0.1)
+
+
+def test_formulas_of_shedding_while_slots_bind_end_below_the_limit() -> None:
+    replica, workload = world(**CHAT | {"max_seqs": 4})
+    limit = limit_rps(replica, workload, scheduler="slo")
+    below = predict(replica, workload, rate_rps=0.5 * limit, scheduler="slo", tier="closed")
+    assert below.goodput_frac == pytest.approx(0.984, abs=0.05)
+    for load in (0.95, 1.3):
+        with pytest.raises(ConfigError, match=r"slo where slots bind .* numeric tier, or simulate it"):
+            predict(replica, workload, rate_rps=load * limit, scheduler="slo", tier="closed")
 
 
 def test_a_prefix_cache_that_no_model_knows_is_noted() -> None:

@@ -27,7 +27,6 @@ def _thinned(deadline_s: float, *, burstiness: float = 1.0) -> Thinned:
         cleared_s=0.05 * np.arange(40.0)[None, :],
         ways_frac=np.ones((1, 40)),
         alone_s=np.array([0.1]),
-        latest_s=deadline_s,
         times_s=np.linspace(0.0, 0.5, 51),
     )
 
@@ -95,3 +94,5 @@ def test_where_all_places_are_taken_those_in_front_keep_the_others_waiting() -> 
     point = predict(replica, workload, rate_rps=22.0)
     assert point.shed_frac == pytest.approx(0.202, abs=0.02)  # of four runs of 20,000 requests
     assert point.mean_ttft_s == pytest.approx(1.801, rel=0.06)
+    assert point.goodput_frac == pytest.approx(0.768, abs=0.02)
+    assert point.goodput_frac <= 1 - point.shed_frac
