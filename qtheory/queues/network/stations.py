@@ -16,6 +16,8 @@ __all__ = ["DelayStation", "RateStation", "ServerStation", "Station", "StepStati
 
 Floats = NDArray[np.float64]
 
+_LEAST_S = 1e-290
+
 
 class Station(Protocol):
     """A station that each customer visits once a cycle."""
@@ -74,12 +76,12 @@ class DelayStation:
     Parameters
     ----------
     delay_s : float
-        Mean stay per cycle, seconds, > 0; any law.
+        Mean stay per cycle, seconds, >= 1e-290, so that rates are numbers; any law.
 
     Raises
     ------
     ConfigError
-        If ``delay_s`` is not above zero.
+        If ``delay_s`` is less.
 
     Examples
     --------
@@ -91,6 +93,8 @@ class DelayStation:
 
     def __post_init__(self) -> None:
         checks.positive(delay_s=self.delay_s)
+        if self.delay_s < _LEAST_S:
+            raise ConfigError(f"delay_s: {self.delay_s:g} must be >= {_LEAST_S:g}, or left out")
 
     def rates(self, population: int) -> Floats:
         """Completions per second with n = 1..population present."""

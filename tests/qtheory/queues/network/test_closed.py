@@ -67,7 +67,7 @@ def test_convolution_and_mean_values_are_the_sum_over_all_states(
 @given(
     st.lists(st.floats(0.01, 2.0), min_size=1, max_size=5),
     st.integers(1, 60),
-    st.floats(0, 5),
+    st.just(0.0) | st.floats(1e-280, 5),
     st.floats(1e-6, 1e6),
 )
 def test_throughput_keeps_its_asymptotic_bounds_in_any_unit(
@@ -85,6 +85,11 @@ def test_throughput_keeps_its_asymptotic_bounds_in_any_unit(
     assert found <= min(1 / max(demands), population / (think_s + sum(demands))) * (1 + 1e-9)
     assert found >= population / (think_s + population * sum(demands)) * (1 - 1e-9)
     assert through(c) * c == pytest.approx(found, rel=1e-9)
+
+
+def test_a_delay_whose_rate_is_no_number_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"delay_s: 1e-308 must be >= 1e-290"):
+        ClosedNetwork(stations=[ServerStation(demand_s=1.0)], population=2, think_s=1e-308).solve()
 
 
 def test_thousands_of_customers_do_not_overflow() -> None:
