@@ -12,6 +12,7 @@ from .inputs import Engine
 __all__ = ["settled"]
 
 _BEYOND, _BEYOND_ALONE = 1e-3, 5e-3  # share of time in the last cells; prompts that run alone need fine ones
+_CUT_OFF = 1e-2  # with this much there, the law is that of the mesh
 _LAST = 3
 _WIDER = (1.8, 3.2)
 
@@ -27,11 +28,21 @@ def settled(
     most = _BEYOND if rule.mixed else _BEYOND_ALONE
     found = solve_backlog(make_mesh(engine, rule, rate_rps, patience=patience, load=load))
     for wider in _WIDER:
-        if float(found.in_time[-_LAST:].sum()) < most:
+        if _at_end(found) < most:
             break
         mesh = make_mesh(engine, rule, rate_rps, patience=patience, load=load, wider=wider)
         try:
             found = solve_backlog(mesh)
         except ConvergenceError:
             break
+    if _at_end(found) > _CUT_OFF:
+        raise ConvergenceError(
+            f"rate_rps={rate_rps:g}: what waits reaches beyond the mesh, so close is the limit; "
+            "take tier='closed', or simulate"
+        )
     return found
+
+
+def _at_end(found: Backlog) -> float:
+    """Share of time in the last cells."""
+    return float(found.in_time[-_LAST:].sum())

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from qtheory.predict import limit_rps
+from qtheory.basics.errors import ConvergenceError
+from qtheory.predict import limit_rps, predict
 from qtheory.predict._release import releases_per_step
 from qtheory.predict.demand import demand_of
 from qtheory.predict.inputs import engine_of
@@ -58,3 +59,11 @@ def test_memory_work_has_the_mean_of_the_decodes_and_varies_more() -> None:
     assert float(work.given_prompt @ demand.prompt_probs) == pytest.approx(demand.mean_decode)
     assert work.spread > 1.2
     assert work.unit_full_steps > demand.mean_decode / 2
+
+
+def test_next_to_the_limit_a_law_that_the_mesh_cuts_off_is_no_answer() -> None:
+    replica, workload = world(hardware="l40s", model="llama-3.1-8b", workload="rag", scheduler="fcfs")
+    limit = limit_rps(replica, workload)
+    assert predict(replica, workload, rate_rps=0.9 * limit).mean_ttft_s < 2.0
+    with pytest.raises(ConvergenceError, match="reaches beyond the mesh"):
+        predict(replica, workload, rate_rps=0.997 * limit)
