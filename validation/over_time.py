@@ -1,6 +1,6 @@
 """Predictions over time against the simulator, on systems and profiles drawn by a seed.
 
-``python -m validation.over_time 0 12`` measures the first twelve: rows of the table in docs/predictions.md.
+``python -m validation.over_time 0 14`` measures the first fourteen: rows of the table in docs/predictions.md.
 """
 
 from __future__ import annotations

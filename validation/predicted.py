@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from qtheory.basics.errors import ConfigError
-from qtheory.predict import OverTime, Prediction, predict, predict_over_time, predict_replicas
+from qtheory.predict import (
+    USUAL_STRETCHES,
+    OverTime,
+    Prediction,
+    predict,
+    predict_over_time,
+    predict_replicas,
+)
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload import DayArrivals, PoissonArrivals, ProfileArrivals, Workload
 from validation.knees import why_not_covered
 
 __all__ = ["predicted"]
-
-_STRETCHES = 24
 
 
 def predicted(
@@ -67,19 +72,12 @@ def predicted(
             replica,
             workload,
             tier=tier,
-            duration_s=_seconds(scenario),
-            n_stretches=n_stretches or _STRETCHES,
+            duration_s=scenario.duration_s,
+            n_stretches=USUAL_STRETCHES if n_stretches is None else n_stretches,
         )
     if n_replicas > 1:
         return predict_replicas(replica, workload, n_replicas=n_replicas, router=scenario.router, tier=tier)
     return predict(replica, workload, tier=tier, duration_s=scenario.duration_s, n_requests=scenario.requests)
-
-
-def _seconds(scenario: Scenario) -> float | None:
-    """How long requests come, if that is said."""
-    if scenario.requests is not None and scenario.rate_rps is not None:
-        return scenario.requests / scenario.rate_rps
-    return scenario.duration_s
 
 
 def _check_covered(scenario: Scenario, replica: ReplicaSpec, workload: Workload) -> None:

@@ -47,8 +47,9 @@ class FixedFleet:
     Parameters
     ----------
     n_replicas : int
+        Replicas that serve from the first stage to the last, >= 1.
     goodput_frac : float
-        Share of all requests that are good.
+        Share of all requests that are good, 0 to 1.
     n_missed : int
         Stages in which fewer are good than asked for.
     peak_waiting : float
@@ -115,11 +116,13 @@ def fixed_fleets(
     numbers = list(range(n_replicas, max(n_replicas - 1 - _FEWER, 0), -1))
     rates = [load.mean_rps / n for n in numbers]
     workload, n_stages = _changing(load), len(load.stages)
+    seconds = sum(stage.length_s for stage in load.stages)
     try:
-        seen = sweep_over_time(replica, workload, rates, n_stretches=n_stages)
-    except UnstableError:  # of those that may not be overloaded, the full one is
-        seen = sweep_over_time(replica, workload, rates[:1], n_stretches=n_stages)
-    return tuple(_fleet(one, n, goodput_frac) for one, n in zip(seen, numbers, strict=False))
+        seen = sweep_over_time(replica, workload, rates, duration_s=seconds, n_stretches=n_stages)
+    except UnstableError:  # of a fleet above the limit of a scheduler with no model of that
+        numbers = numbers[:1]
+        seen = sweep_over_time(replica, workload, rates[:1], duration_s=seconds, n_stretches=n_stages)
+    return tuple(_fleet(one, n, goodput_frac) for one, n in zip(seen, numbers, strict=True))
 
 
 def _changing(load: Load) -> Workload:

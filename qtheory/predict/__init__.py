@@ -15,17 +15,19 @@ from .predict import (
 )
 from .prediction import Prediction
 from .replicas import SPLIT_ROUTERS, predict_replicas
-from .stretches import Overload, OverTime, Stretch
+from .stretches import MOST_STRETCHES, USUAL_STRETCHES, Overload, OverTime, Stretch
 
 __all__ = [
     "CLOSED_LOOP_SCHEDULERS",
     "MODELLED_SCHEDULERS",
+    "MOST_STRETCHES",
     "OVERLOAD_SCHEDULERS",
     "POOL_ROUTERS",
     "REJECTED_NOTE",
     "REPLICA_SCHEDULERS",
     "SPLIT_ROUTERS",
     "TIERS",
+    "USUAL_STRETCHES",
     "OverTime",
     "Overload",
     "PoolPlan",

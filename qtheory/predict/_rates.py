@@ -21,6 +21,8 @@ __all__ = ["Rates", "is_changing", "steady_kind"]
 
 Floats = NDArray[np.float64]
 
+_HALVINGS = 60
+
 
 def is_changing(arrivals: object) -> bool:
     """Whether the rate follows the clock."""
@@ -55,6 +57,21 @@ class Rates:
             return np.asarray(self.mean_rps * times_s)
         start = math.fmod(arrivals.start_s, self.period_s or 1.0)
         return np.asarray(self.mean_rps * (self._work(times_s + start) - self._work(np.array(start))))
+
+    def time_s(self, n_requests: float) -> float:
+        """When so many have come in the mean, seconds."""
+        period_s = self.period_s
+        if period_s is None:
+            return n_requests / self.mean_rps
+        low = period_s * (math.ceil(n_requests / float(self.arrived(np.array(period_s)))) - 1)
+        high = low + 2 * period_s
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if float(self.arrived(np.array(middle))) < n_requests:
+                low = middle
+            else:
+                high = middle
+        return high
 
     def _work(self, times_s: Floats) -> Floats:
         """Integral of the relative rate from the start of the period on."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qtheory.basics.errors import ConfigError, ServingError, UnstableError
+from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.workload import Workload
 
@@ -58,22 +57,46 @@ class Standing:
 
     @cached_property
     def points(self) -> list[Prediction]:
-        """Steady states at rates up to the limit, as far as there are any."""
+        """Steady states at rates up to the limit, as far as there are any; raises where there is none."""
+        points, missed = self._tried
+        if not points:
+            name, (rate, why) = self.prepared[1].scheduler, missed[-1]
+            raise ConvergenceError(
+                f"scheduler: {name} has no steady state to go by; at {rate:.4g} req/s: {why}"
+            )
+        return points
+
+    def missing(self, most_rps: float) -> tuple[str, ...]:
+        """A note where a steady state that matters up to a rate was not found."""
+        all_matter = self.prepared[0].steps is not None
+        missed = [(rate, why) for rate, why in self._tried[1] if all_matter or rate <= most_rps]
+        if not missed:
+            return ()
+        rates = ", ".join(f"{rate:.4g}" for rate, _ in missed)
+        return (f"no steady state found at {rates} req/s, the others stand for it: {missed[-1][1]}",)
+
+    @cached_property
+    def _tried(self) -> tuple[list[Prediction], list[tuple[float, str]]]:
+        """Steady states, and the rates at which the solver found none, with what it said."""
         loads = _FINE_LOADS if self.tier == "closed" else _LOADS
         rates = [load * self.limit.rate_rps for load in loads]
         if self.prepared[0].steps is None:
             rates += [load * self.limit.rate_rps for load in _NEARER]
         if self.tier == "closed":
-            with contextlib.suppress(ServingError):
-                return sweep(self.replica, self.workload, rates, scheduler=self.scheduler, tier=self.tier)
+            try:
+                return sweep(self.replica, self.workload, rates, scheduler=self.scheduler, tier="closed"), []
+            except ConvergenceError:
+                pass  # of one of them: each is tried below
         found: list[Prediction] = []
+        missed: list[tuple[float, str]] = []
         for rate in rates:
             try:
                 found.append(self._at(rate))
-            except ServingError:
+            except ConvergenceError as error:
+                missed.append((rate, str(error)))
                 if rate > _HALF * self.limit.rate_rps:
                     break
-        return found
+        return found, missed
 
     def reaching(self, most_rps: float) -> list[Prediction]:
         """Those, and one at the highest rate if it is beyond; raises where that has no steady state."""
@@ -85,7 +108,7 @@ class Standing:
                 f"{setting.scheduler}, and there is no model of what that leaves; lower the rate, or simulate"
             )
         points = self.points
-        return points if points and points[-1].rate_rps >= most_rps else [*points, self._at(most_rps)]
+        return points if points[-1].rate_rps >= most_rps else [*points, self._at(most_rps)]
 
     def _at(self, rate_rps: float) -> Prediction:
         return predict(
@@ -123,8 +146,9 @@ class Standing:
 
     @property
     def _lifetime_s(self) -> float:
-        """How long a request runs at the limit."""
-        return self.limit.running / self.limit.rate_rps
+        """How long a request runs at the limit: a step at least, if nobody decodes."""
+        in_a_step = self._fluid(self.limit.rate_rps, 1.0).per_step
+        return max(self.limit.running, in_a_step) / self.limit.rate_rps
 
     @property
     def _overload(self) -> Fluid:

@@ -20,14 +20,14 @@ from ._course import Course
 from ._ranks import LEVELS, Ranks
 from ._rates import Rates, steady_kind
 from ._standing import Standing
-from .predict import TIERS
-from .stretches import OverTime
+from .predict import LEAST_OVERLOAD, TIERS
+from .stretches import MOST_STRETCHES, USUAL_STRETCHES, OverTime
 
 __all__ = ["predict_over_time", "sweep_over_time"]
 
 Floats = NDArray[np.float64]
 
-_LEAST_CELLS, _MOST_STRETCHES = 240, 1000
+_LEAST_CELLS = 240
 _MIDDLE = np.array([0.5])
 FLUID, STEADY = "fluid + diffusion, between steady states", "steady states one after the other"
 
@@ -39,7 +39,7 @@ def predict_over_time(
     scheduler: str | None = None,
     tier: str = "numeric",
     duration_s: float | None = None,
-    n_stretches: int = 24,
+    n_stretches: int = USUAL_STRETCHES,
     repeats: bool = False,
 ) -> OverTime:
     r"""Approximation: latency, goodput and backlog at each time of a day, a profile or an overload.
@@ -59,9 +59,10 @@ def predict_over_time(
     tier : str
         Of the steady states, one of `TIERS`.
     duration_s : float, optional
-        For which requests come, > 0 (default: one day or profile, else that of the workload).
+        For which requests come, > 0 (default: until the number of the workload has come in the mean; without
+        one, a day or profile; else that of the workload).
     n_stretches : int
-        Parts that are told apart, 1 .. 1000.
+        Parts that are told apart, 1 .. `MOST_STRETCHES`.
     repeats : bool
         Whether the time before was the same; else the system is empty at the start.
 
@@ -69,6 +70,8 @@ def predict_over_time(
     ------
     ConfigError
         If there is no model, a number is out of range, or no length of time is known.
+    ConvergenceError
+        If there is no steady state to go by.
     UnstableError
         If the load goes above the limit and there is no model of that.
 
@@ -105,7 +108,7 @@ def sweep_over_time(
     scheduler: str | None = None,
     tier: str = "closed",
     duration_s: float | None = None,
-    n_stretches: int = 24,
+    n_stretches: int = USUAL_STRETCHES,
     repeats: bool = False,
 ) -> list[OverTime]:
     """`predict_over_time` at several mean rates; the steady states are computed once.
@@ -124,7 +127,7 @@ def sweep_over_time(
 
     Raises
     ------
-    ConfigError, UnstableError
+    ConfigError, ConvergenceError, UnstableError
         As in `predict_over_time`.
 
     Examples
@@ -139,7 +142,7 @@ def sweep_over_time(
     """
     checks.one_of("tier", tier, TIERS)
     checks.at_least(1, n_stretches=n_stretches)
-    at_most(_MOST_STRETCHES, n_stretches=n_stretches)
+    at_most(MOST_STRETCHES, n_stretches=n_stretches)
     checks.positive(**{f"rates_rps[{place}]": rate for place, rate in enumerate(rates_rps)})
     arrivals = workload.arrivals
     if not isinstance(arrivals, OpenArrivals):
@@ -156,9 +159,11 @@ def sweep_over_time(
 
 def _seconds(rates: Rates, workload: Workload, duration_s: float | None) -> float:
     """How long requests come."""
-    seconds = duration_s or rates.period_s or workload.duration_s
+    seconds = duration_s
     if seconds is None and workload.n_requests is not None:
-        seconds = workload.n_requests / rates.mean_rps
+        seconds = rates.time_s(workload.n_requests)
+    if seconds is None:
+        seconds = workload.duration_s if rates.period_s is None else rates.period_s
     if seconds is None:
         raise ConfigError("duration_s: give a length of time; the arrivals have none of their own")
     checks.positive(duration_s=seconds)
@@ -179,9 +184,8 @@ class _Asked:
         course = self._course(np.linspace(0.0, self.duration_s, n_cells + 1), repeats=repeats)
         peak = int(course.end_waiting.argmax())
         limit = self.standing.limit
-        setting = self.standing.prepared[1].at_rate(0.5 * limit.rate_rps, limit.rate_rps)
         return OverTime(
-            scheduler=setting.scheduler,
+            scheduler=self.standing.prepared[1].scheduler,
             tier=self.standing.tier,
             kind=FLUID if self.standing.crowd else STEADY,
             limit_rps=limit.rate_rps,
@@ -197,8 +201,17 @@ class _Asked:
             peak_s=float(course.edges_s[peak + 1]),
             stretches=course.stretches(n_stretches),
             overloads=course.overloads() if self.standing.crowd else (),
-            warnings=_models.outside(setting, limit),
+            warnings=self._warnings(float((course.come / np.diff(course.edges_s)).max())),
         )
+
+    def _warnings(self, highest_rps: float) -> tuple[str, ...]:
+        """Those of the highest rate; well above the limit an error of it is small beside the backlog."""
+        limit = self.standing.limit
+        setting = self.standing.prepared[1].at_rate(highest_rps, limit.rate_rps)
+        notes = _models.outside(setting, limit)
+        if highest_rps >= LEAST_OVERLOAD * limit.rate_rps:
+            notes = tuple(text for text in notes if not text.endswith(_models.CLOSE_NOTE))
+        return (*notes, *self.standing.missing(highest_rps))
 
     def _course(self, edges_s: Floats, *, repeats: bool) -> Course:
         """What is met in each cell of time, asked for in its middle and at its end."""

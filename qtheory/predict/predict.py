@@ -22,6 +22,7 @@ from .limits import Limit
 from .prediction import Prediction
 
 __all__ = [
+    "LEAST_OVERLOAD",
     "MODELLED_SCHEDULERS",
     "OVERLOAD_SCHEDULERS",
     "REPLICA_SCHEDULERS",
@@ -32,7 +33,10 @@ __all__ = [
 ]
 
 _Horizon = Callable[[float], float]
-_MUCH_REDONE, _LEAST_OVERLOAD = 0.1, 1.2  # nearer to the limit its error would be most of the backlog
+_MUCH_REDONE = 0.1
+
+LEAST_OVERLOAD = 1.2
+"""Load; at one between 1 and this the error of the limit may be most of the backlog."""
 
 TIERS = ("closed", "numeric")
 """``closed``: formulas, under a millisecond a point; ``numeric``: a Markov chain, a fraction of a second."""
@@ -206,10 +210,10 @@ def _overloaded(
     if horizon is None or model.steps is None:
         raise UnstableError(_unstable(setting, limit, setting.rate_rps, has_overload=False))
     load = setting.rate_rps / limit.rate_rps
-    if limit.redone_frac > _MUCH_REDONE and load < _LEAST_OVERLOAD:
+    if limit.redone_frac > _MUCH_REDONE and load < LEAST_OVERLOAD:
         raise ConfigError(
             f"rate_rps={setting.rate_rps:g}: where much is preempted there is no model of a load from 1 to "
-            f"{_LEAST_OVERLOAD:g} ({_LEAST_OVERLOAD * limit.rate_rps:.4g} req/s); simulate it"
+            f"{LEAST_OVERLOAD:g} ({LEAST_OVERLOAD * limit.rate_rps:.4g} req/s); simulate it"
         )
     seconds = horizon(setting.rate_rps)
     point = _prediction(setting, limit, tier, finite(setting, limit, model.steps, seconds))

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["OverTime", "Overload", "Stretch"]
+__all__ = ["MOST_STRETCHES", "USUAL_STRETCHES", "OverTime", "Overload", "Stretch"]
+
+USUAL_STRETCHES, MOST_STRETCHES = 24, 1000
+"""Parts of the time that are told apart if nobody says how many, and at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +105,12 @@ class OverTime:
 
     Examples
     --------
-    >>> from qtheory.predict import predict_over_time
-    >>> from qtheory.system.replica import replica_of
-    >>> from qtheory.system.scenario import Scenario
-    >>> from qtheory.system.workload.from_scenario import workload_of
-    >>> scenario = Scenario(
-    ...     hardware="a100", model="llama-3.1-8b", arrivals="day(peak_to_mean=1.6)", rate_rps=6.5)
-    >>> found = predict_over_time(replica_of(scenario), workload_of(scenario), tier="closed")
-    >>> found.row()["kind"], len(found.overloads)
-    ('fluid + diffusion, between steady states', 1)
+    >>> names = ("limit_rps", "rate_rps", "duration_s", "goodput_frac", "mean_ttft_s", "p50_ttft_s",
+    ...     "p90_ttft_s", "p99_ttft_s", "peak_waiting", "peak_s")
+    >>> words = {"scheduler": "fcfs", "tier": "closed", "kind": "steady", "binds": "slots"}
+    >>> found = OverTime(**words, **dict.fromkeys(names, 1.0), stretches=(), overloads=())
+    >>> found.row()["binds"], found.parts()
+    ('slots', {'stretches': [], 'overloads': []})
     """
 
     scheduler: str

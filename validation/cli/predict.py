@@ -23,7 +23,6 @@ _NO_FLAGS = PredictFlags()
 __all__ = ["predict"]
 
 _ANSWER = Group("Answer", sort_key=0)
-_MOST_WINDOWS = 1000
 _TIER = Parameter(
     name="--tier",
     help="closed (formulas) or numeric (a chain, seconds) [numeric]",
@@ -57,10 +56,7 @@ def predict(
     leaves behind; a closed loop by the rate it comes to. What has no model is refused.
     """
     output.check()
-    if windows is not None:
-        checks.at_least(1, windows=windows)
-        at_most(_MOST_WINDOWS, windows=windows)
-    from qtheory.predict import OverTime
+    from qtheory.predict import MOST_STRETCHES, OverTime
     from qtheory.system.provenance import Provenance
     from qtheory.system.replica import replica_of
     from qtheory.system.workload import workload_of
@@ -69,6 +65,9 @@ def predict(
 
     from ._predict_text import predict_heading, predict_text
 
+    if windows is not None:
+        checks.at_least(1, windows=windows)
+        at_most(MOST_STRETCHES, windows=windows)
     scenario = flags.load_for(output)
     replica, workload = replica_of(scenario), workload_of(scenario)
     found = predicted(scenario, replica, workload, tier=tier, n_stretches=windows)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from qtheory.basics.errors import ConfigError, UnstableError
-from qtheory.predict import OverTime, predict, predict_over_time
+from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
+from qtheory.predict import OverTime, Prediction, _standing, limit_rps, predict, predict_over_time
 from qtheory.predict._crowd import Crowd, Law
 from qtheory.predict._rates import Rates
 from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload import OpenArrivals, parse_arrivals
 from qtheory.system.workload.from_scenario import workload_of
+
+LIMIT_RPS = 9.005  # of a100, llama-3.1-8b, chat, chunked
 
 
 def over_time(arrivals: str, rate_rps: float, *, scheduler: str = "chunked", **asked: object) -> OverTime:
@@ -74,6 +79,102 @@ def test_whoever_has_no_model_of_overload_says_so() -> None:
     with pytest.raises(UnstableError, match="no model of what that leaves"):
         over_time("day(peak_to_mean=2)", 9.0, scheduler="sjf")
     assert over_time("day(peak_to_mean=1.5)", 4.0, scheduler="sjf").overloads == ()
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "n_requests"),
+    [
+        ("day(peak_to_mean=1.9, period_s=1200)", 9000),
+        ("day(peak_to_mean=1.9, period_s=1200, start_s=700)", 900),
+        ("profile(rates=[1, 0, 5], lengths_s=[300, 400, 500])", 900),
+        ("profile(rates=[1, 0, 5], lengths_s=[300, 400, 500], start_s=350)", 20000),
+        ("poisson", 900),
+    ],
+)
+def test_a_number_of_requests_lasts_until_so_many_have_come(arrivals: str, n_requests: int) -> None:
+    scenario = Scenario(
+        hardware="a100",
+        model="llama-3.1-8b",
+        scheduler="sjf",
+        arrivals=arrivals,
+        rate_rps=3.0,
+        requests=n_requests,
+    )
+    workload = workload_of(scenario)
+    found = predict_over_time(replica_of(scenario), workload, tier="closed", n_stretches=1)
+    assert found.rate_rps * found.duration_s == pytest.approx(n_requests, rel=1e-9)
+    drawn = workload.generate(np.random.default_rng(3)).arrival_s[-1]
+    assert found.duration_s == pytest.approx(drawn, rel=5 / np.sqrt(n_requests))
+
+
+def test_a_number_of_requests_ends_when_the_last_comes_not_after_a_quiet_time() -> None:
+    arrivals = parse_arrivals("profile(rates=[1, 0, 5], lengths_s=[300, 400, 500])")
+    assert isinstance(arrivals, OpenArrivals)
+    rates = Rates(arrivals=arrivals, mean_rps=2800 / 1200)  # 1 and 5 req/s
+    asked = (150.0, 300.0, 300.0 + 5.0, 2800.0, 2800.0 + 300.0)
+    assert [rates.time_s(n) for n in asked] == pytest.approx([150.0, 300.0, 701.0, 1200.0, 1500.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan")])
+def test_no_time_is_refused(seconds: float) -> None:
+    with pytest.raises(ConfigError, match="duration_s"):
+        over_time("day(peak_to_mean=1.5)", 4.0, duration_s=seconds)
+
+
+def test_requests_of_one_token_are_overloaded_like_others() -> None:
+    scenario = Scenario(
+        hardware="a100", model="llama-3.1-8b", scheduler="chunked", output="constant(1)", rate_rps=2.0
+    )
+    replica, workload = replica_of(scenario), workload_of(scenario)
+    rate = 1.3 * limit_rps(replica, workload)
+    busy = predict_over_time(replica, replace(workload, rate_rps=rate), tier="closed", duration_s=200.0)
+    fluid = predict(replica, workload, rate_rps=rate, duration_s=200.0)
+    assert busy.mean_ttft_s == pytest.approx(fluid.mean_ttft_s, rel=0.03)
+
+
+@pytest.mark.parametrize(("load", "warns"), [(0.6, False), (0.98, True), (1.1, True), (1.6, False)])
+def test_the_highest_rate_warns_that_it_is_near_the_limit(load: float, warns: bool) -> None:
+    found = over_time("day(peak_to_mean=2)", load * LIMIT_RPS / 2, n_stretches=1)
+    assert any(note.startswith(f"load {load:.2f}: so close to 1") for note in found.warnings) == warns
+
+
+def failing(from_load: float) -> Callable[..., Prediction]:
+    """The front door, whose solver finds nothing from a load on."""
+
+    def answer(*given: object, rate_rps: float, **more: object) -> Prediction:
+        if rate_rps >= from_load * LIMIT_RPS:
+            raise ConvergenceError("no law of the batches")
+        return predict(*given, rate_rps=rate_rps, **more)  # type: ignore[arg-type]
+
+    return answer
+
+
+def without_a_solution(*_: object, **__: object) -> list[Prediction]:
+    raise ConvergenceError("no law of the batches")
+
+
+def test_a_steady_state_that_is_not_found_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_standing, "sweep", without_a_solution)
+    monkeypatch.setattr(_standing, "predict", failing(0.9))
+    [note] = over_time("day(peak_to_mean=1.5)", 4.0).warnings
+    assert note.startswith("no steady state found at ")
+    assert note.endswith("the others stand for it: no law of the batches")
+
+
+def test_without_any_steady_state_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_standing, "sweep", without_a_solution)
+    monkeypatch.setattr(_standing, "predict", failing(0.0))
+    with pytest.raises(ConvergenceError, match=r"no steady state to go by; .* no law of the batches"):
+        over_time("day(peak_to_mean=1.5)", 4.0)
+
+
+def test_what_is_not_a_lack_of_convergence_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> list[Prediction]:
+        raise ConfigError("output: what is this")
+
+    monkeypatch.setattr(_standing, "sweep", refused)
+    with pytest.raises(ConfigError, match="what is this"):
+        over_time("day(peak_to_mean=1.5)", 4.0)
 
 
 def test_a_loop_has_no_rate_over_time() -> None:

@@ -6,8 +6,14 @@ import json
 
 import pytest
 
+from qtheory.basics.errors import ConfigError
+from qtheory.predict import MOST_STRETCHES, USUAL_STRETCHES
+from qtheory.system.replica import replica_of
+from qtheory.system.scenario import Scenario
+from qtheory.system.workload import workload_of
 from validation.cli._predict_text import clock
 from validation.cli.app import main
+from validation.predicted import predicted
 
 SYSTEM = ["predict", "--hardware", "a100", "--model", "llama-3.1-8b", "--tier", "closed"]
 DAY = ["--arrivals", "day(peak_to_mean=1.6)", "--rate", "6.5", "--windows", "12"]
@@ -55,6 +61,7 @@ def test_a_steady_rate_is_one_point_and_a_time_above_the_limit_another(
         ([*DAY, "--replicas", "2"], "replicas: 2 given"),
         (["--rate", "1", "--conversations", "turns(n=3,think_s=1)"], "no model of conversations"),
         (["--rate", "1", "--windows", "0"], "windows: 0"),
+        (["--rate", "1", "--windows", str(MOST_STRETCHES + 1)], f"windows: {MOST_STRETCHES + 1}"),
     ],
 )
 def test_what_has_no_model_is_refused_in_one_line(
@@ -64,6 +71,39 @@ def test_what_has_no_model_is_refused_in_one_line(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_parts_are_as_many_as_the_help_says(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "--arrivals", "day(peak_to_mean=1.6)", "--rate", "5")
+    assert len(found["stretches"]) == USUAL_STRETCHES
+    assert main(["predict", "--help"]) == 0
+    assert f"[{USUAL_STRETCHES} of a day" in " ".join(capsys.readouterr().out.replace("│", " ").split())
+
+
+def test_a_number_of_requests_on_a_day_is_that_number(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "--arrivals",
+        "day(peak_to_mean=1.8,period_s=3600)",
+        "--rate",
+        "3",
+        "--requests",
+        "9000",
+        "--scheduler",
+        "sjf",
+    ]
+    [whole] = answer(capsys, *words)["result"]
+    assert whole["rate_rps"] * whole["duration_s"] == pytest.approx(9000)  # type: ignore[operator]
+
+
+def test_one_token_each_is_answered_over_time(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--scheduler", "chunked", "--rate", "2", "--output", "constant(1)", "--windows", "12"]
+    assert len(answer(capsys, *words)["stretches"]) == 12
+
+
+def test_no_parts_are_refused_not_taken_as_the_usual_number() -> None:
+    scenario = Scenario(hardware="a100", model="llama-3.1-8b", rate_rps=2.0)
+    with pytest.raises(ConfigError, match="n_stretches: 0"):
+        predicted(scenario, replica_of(scenario), workload_of(scenario), n_stretches=0)
 
 
 def test_times_of_a_day_are_hours_and_those_of_a_short_run_seconds() -> None:
