@@ -204,6 +204,8 @@ SECTIONS = MappingProxyType(
         "serving-points": serving_points,
         "mlperf": claim("mlperf"),
         "distserve": claim("distserve"),
+        "splitwise-batches": claim("splitwise-batches"),
+        "sarathi-chunks": claim("sarathi-chunks"),
         "sweeps": measured_sweeps,
         "peer-des": engine_replayed,
     }

@@ -87,6 +87,21 @@ def test_a_table_is_made_from_small_extracts_and_again_the_same(folder: Path, na
     assert SECTIONS[name](folder) == made
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("splitwise-batches", ("vLLM 2023", "efficiencies on one sequence", "10")),
+        ("sarathi-chunks", ("Sarathi-Serve 2024", "two numbers, on whole prompts", "20")),
+    ],
+)
+def test_passes_of_one_card_are_one_line_that_counts_all(
+    folder: Path, name: str, said: tuple[str, str, str]
+) -> None:
+    _, _, *lines = SECTIONS[name](folder).splitlines()
+    cells = [[cell.strip() for cell in line.split("|")] for line in lines]
+    assert [(row[2], row[5], row[7]) for row in cells] == [said]
+
+
 def test_only_the_tables_that_were_asked_for_change(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
