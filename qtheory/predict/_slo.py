@@ -36,6 +36,7 @@ _N_TIMES = 20
 _ROUNDS = 2
 _RARE = 1e-6  # share of time
 _MOST_LOAD = 0.85  # of the formulas where slots or memory bind
+_LEAST_FREED = 2.0  # places within the limit: the time until k get free varies by 1/sqrt(k), taken as none
 
 
 def limit(setting: Setting) -> Limit:
@@ -62,6 +63,7 @@ def numeric(setting: Setting) -> dict[str, Any]:
         raise ConvergenceError(
             f"ttft_slo_s: {deadline_s:g}: the shortest prompt takes {shortest_s:.3g} s alone, so all are shed"
         )
+    _check_places(setting, deadline_s)
     backlog = _settled(setting, deadline_s, load, _at_first)
     if _is_tight(backlog.mesh) and _sheds(backlog):
         for _ in range(_ROUNDS):
@@ -170,8 +172,29 @@ def _check_formulas(limit: Limit, rates_rps: Floats) -> None:
     """Raise near and above the limit where slots or memory bind."""
     rate_rps, most_rps = float(rates_rps.max()), _MOST_LOAD * limit.rate_rps
     if limit.binds != "token budget" and rate_rps > most_rps:
-        verb = "bind" if limit.binds.endswith("s") else "binds"
         raise ConfigError(
-            f"rate_rps={rate_rps:g}: slo where {limit.binds} {verb} has no formulas above a load of "
+            f"rate_rps={rate_rps:g}: slo where {_what_binds(limit)} has no formulas above a load of "
             f"{_MOST_LOAD} ({most_rps:.4g} req/s); take the numeric tier, or simulate it"
         )
+
+
+def _check_places(setting: Setting, deadline_s: float) -> None:
+    """Raise near and above the limit where a place seldom gets free within the deadline.
+
+    Who waits for one then waits for the end of a single request, which is chance; the chain knows the mean.
+    """
+    engine, bound = setting.engine, limit(setting)
+    if bound.binds == "token budget" or setting.rate_rps <= _MOST_LOAD * bound.rate_rps:
+        return
+    stays_s = engine.demand.mean_decode * engine.decode_s(engine.slots)
+    freed = engine.slots * deadline_s / max(stays_s, 1e-12)
+    if freed < _LEAST_FREED:
+        raise ConfigError(
+            f"rate_rps={setting.rate_rps:g}: slo where {_what_binds(bound)} has no model above a load of "
+            f"{_MOST_LOAD} ({_MOST_LOAD * bound.rate_rps:.4g} req/s) for outputs of {stays_s:.3g} s: "
+            f"{freed:.2g} places get free within {deadline_s:g} s, fewer than {_LEAST_FREED:g}; simulate it"
+        )
+
+
+def _what_binds(bound: Limit) -> str:
+    return f"{bound.binds} {'bind' if bound.binds.endswith('s') else 'binds'}"
