@@ -150,7 +150,7 @@ def solve_backlog(mesh: Mesh) -> Backlog:
     if best is None or best[0] > _WORST:
         raise ConvergenceError(
             f"rate_rps={mesh.rate_rps:g}: no stationary law within {_WORST:.0%} was found on the mesh; "
-            "take tier='closed', or simulate"
+            "take the closed tier, or simulate"
         )
     return best[2]
 

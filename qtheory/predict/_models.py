@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
-from qtheory.system.workload import Workload
+from qtheory.system.workload import Arrivals, MmppArrivals, Workload
 
 from . import _apart, _chunked, _fcfs, _orca, _sjf, _slo, _static
 from ._setting import Setting
@@ -26,6 +26,7 @@ __all__ = [
     "REJECTED_NOTE",
     "Model",
     "Setting",
+    "check_phases",
     "outside",
     "prepared",
     "scheduler_spec",
@@ -87,6 +88,19 @@ def prepared(replica: ReplicaSpec, workload: Workload, scheduler: str | None) ->
     if name != replica.scheduler.name:
         replica = replace(replica, scheduler=scheduler_spec(replica, name))
     return MODELS[name], Setting.of(replica, workload, 1.0)
+
+
+def check_phases(arrivals: Arrivals, rates_rps: Sequence[float], limit: Limit) -> None:
+    """Refuse bursts in phases of which one is an overload: batches with their variance queue far less."""
+    if not isinstance(arrivals, MmppArrivals):
+        return
+    for rate_rps in rates_rps:
+        fastest_rps = rate_rps * float(arrivals.relative_rates.max())
+        if fastest_rps >= limit.rate_rps:
+            raise ConfigError(
+                f"rate_rps={rate_rps:g}: {arrivals} has phases of {fastest_rps:.4g} req/s, above the limit "
+                f"of {limit.rate_rps:.4g} req/s; there is no model of the queue that they build: simulate it"
+            )
 
 
 def outside(setting: Setting, limit: Limit, *, starved_frac: float = 0.0) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def settled(
     if _at_end(found) > _CUT_OFF:
         raise ConvergenceError(
             f"rate_rps={rate_rps:g}: what waits reaches beyond the mesh, so close is the limit; "
-            "take tier='closed', or simulate"
+            "take the closed tier, or simulate"
         )
     return found
 

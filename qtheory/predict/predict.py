@@ -160,6 +160,7 @@ def sweep(
     if above and (horizon is None or model.steps is None):
         raise UnstableError(_unstable(setting, limit, max(above), has_overload=model.steps is not None))
     steady = [rate for rate in rates_rps if rate not in above]
+    _models.check_phases(workload.arrivals, steady, limit)
     found = dict(zip(steady, _steady(model, setting, limit, steady, tier), strict=True))
     for rate in above:
         found[rate] = _overloaded(model, setting.at_rate(rate, limit.rate_rps), limit, tier, horizon)

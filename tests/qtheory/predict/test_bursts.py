@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from qtheory.basics.errors import ConfigError
 from qtheory.predict import limit_rps, predict
 from qtheory.predict._bursts import Following, _batches_like
 from qtheory.predict._models import prepared
@@ -104,3 +105,12 @@ def test_seldom_bursts_on_a_server_that_is_mostly_idle_have_a_law_without_negati
     setting = setting.at_rate(0.2, model.limit(setting).rate_rps)
     found = steady(setting.engine, Rule(mixed=scheduler == "chunked"), 0.2).backlog
     assert found.decoded_share == pytest.approx(1.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("tier", ["closed", "numeric"])
+def test_phases_that_are_an_overload_are_refused(tier: str) -> None:
+    arrivals = "mmpp(rates=[1, 5], mean_s=[60, 20])"  # the second is 2.5 times the mean
+    replica, workload = world(hardware="a100", model="llama-3.1-8b", workload="chat", arrivals=arrivals)
+    with pytest.raises(ConfigError, match=r"phases of 15 req/s, above the limit of 9\.0.* simulate it"):
+        predict(replica, workload, rate_rps=6.0, tier=tier)
+    assert predict(replica, workload, rate_rps=3.0, tier=tier).mean_ttft_s > 0
