@@ -18,7 +18,7 @@ from .fleet_plan import FleetPlan, Option, hours_of
 from .fleet_side_by_side import SideBySide
 from .fleet_size import Fleet, Need, OutOfReachError, fleet_of
 
-__all__ = ["Answer", "TheoryAnswer", "plan_fleet", "theory_answer"]
+__all__ = ["Answer", "TheoryAnswer", "plan_fleet"]
 
 Answer = Callable[[Candidate, Workload, "float | None"], Curve]
 """A candidate with its share of the load, and where to look first, to its curve."""
@@ -74,7 +74,7 @@ def plan_fleet(
     (2, '1 x h100, bf16, chunked, 2,048 tokens a step')
     """
     options: list[Option] = []
-    closed = theory_answer(need, "closed")
+    closed = TheoryAnswer(goodput_frac=need.goodput_frac, tier="closed")
     for batch in _batches(candidates, load, options):
         tasks = [(candidate, load, need, closed) for candidate in batch]
         for option in map(_asked, tasks) if side_by_side is None else side_by_side.all(_asked, tasks):
@@ -147,29 +147,6 @@ class TheoryAnswer:
         return theory_curve(
             candidate.replica, workload, goodput_frac=self.goodput_frac, tier=self.tier, near_rps=near_rps
         )
-
-
-def theory_answer(need: Need, tier: str) -> Answer:
-    """What answers by a tier of the theory.
-
-    Parameters
-    ----------
-    need : Need
-    tier : str
-        ``closed`` or ``numeric``.
-
-    Raises
-    ------
-    ConfigError
-        From what is returned, if there is no model of a candidate.
-
-    Examples
-    --------
-    >>> callable(theory_answer(Need(rate_rps=1.0), "closed"))
-    True
-    """
-
-    return TheoryAnswer(goodput_frac=need.goodput_frac, tier=tier)
 
 
 def _refined(

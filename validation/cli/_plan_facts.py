@@ -62,6 +62,8 @@ def fleet_facts(found: Found) -> dict[str, object]:
         "certain": _certain(best, rate),
         "power": _power(plan, best),
     }
+    if found.why_not_fixed:
+        lines["all the time"] = f"not predicted: {found.why_not_fixed}"
     if found.verdict is not None:
         lines["simulated"] = _simulated(found.verdict)
     return lines

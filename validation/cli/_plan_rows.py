@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from qtheory.basics.errors import ServingError
+from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 from qtheory.planning.fleet_day import FixedFleet, StageMet, fixed_fleets
 from qtheory.planning.fleet_front import FrontPoint, front_of, points_of
 from qtheory.planning.fleet_moves import Away, Worse, away, worse_inputs
@@ -29,6 +29,7 @@ class Found:
     front: Sequence[FrontPoint] = ()
     hours: Sequence[Hour] = ()
     fixed: Sequence[FixedFleet] = ()
+    why_not_fixed: str = ""  # of a load that changes
     away: Sequence[Away] = ()
     worse: Sequence[Worse] = ()
     verdict: Verdict | None = None
@@ -40,29 +41,30 @@ def found_of(plan: FleetPlan, latency: str, verdict: Verdict | None = None) -> F
     best = plan.best
     if best is None or best.fleet is None:
         return Found(plan=plan, latency=latency)
+    fixed, why_not = _fixed(plan, best) if plan.load.is_day else ((), "")
     return Found(
         plan=plan,
         latency=latency,
         points=points,
         front=front_of(points),
         hours=hours_of(best.candidate, best.fleet, plan.load, plan.need) if plan.load.is_day else (),
-        fixed=_fixed(plan, best),
+        fixed=fixed,
+        why_not_fixed=why_not,
         away=away(best.fleet, plan.need),
         worse=worse_inputs(best.candidate, best.fleet, plan.load, plan.need),
         verdict=verdict,
     )
 
 
-def _fixed(plan: FleetPlan, best: Option) -> tuple[FixedFleet, ...]:
-    """The full fleet through all of a load that changes, and smaller ones; nothing without a model."""
+def _fixed(plan: FleetPlan, best: Option) -> tuple[tuple[FixedFleet, ...], str]:
+    """The full fleet through all of a load that changes, and smaller ones; or none, and why."""
     fleet, replica = best.fleet, best.candidate.replica
-    is_predicted = fleet is not None and fleet.curve.answered_by.startswith("theory")
-    if fleet is None or replica is None or not (plan.load.is_day and is_predicted):
-        return ()
+    if fleet is None or replica is None or not fleet.curve.answered_by.startswith("theory"):
+        return (), "the fleet is answered by simulation"
     try:
-        return fixed_fleets(replica, plan.load, fleet.n_replicas, goodput_frac=plan.need.goodput_frac)
-    except ServingError:
-        return ()
+        return fixed_fleets(replica, plan.load, fleet.n_replicas, goodput_frac=plan.need.goodput_frac), ""
+    except (ConfigError, ConvergenceError, UnstableError) as error:
+        return (), str(error)
 
 
 def option_rows(found: Found) -> list[dict[str, Any]]:

@@ -163,10 +163,12 @@ class _Question:
     def _plan(
         self, candidates: Any, simulator: Any, progress: Progress, beside: SideBySide | None
     ) -> FleetPlan:
-        from qtheory.planning.fleet import plan_fleet, theory_answer
+        from qtheory.planning.fleet import TheoryAnswer, plan_fleet
 
         need = self.demands.need(self.load.peak_rps)
-        better = None if self.tier == "closed" else theory_answer(need, "numeric")
+        better: Any = None
+        if self.tier == "numeric":
+            better = TheoryAnswer(goodput_frac=need.goodput_frac, tier="numeric")
         if self.tier == "sim":
             better = simulator.curve
         return plan_fleet(
@@ -244,5 +246,6 @@ def _more(found: Found) -> dict[str, Any]:
         "front": front_rows(found),
         "hours": day_rows(found),
         "fixed_fleets": fixed_rows(found),
+        "why_no_fixed_fleets": found.why_not_fixed or None,
         "verified": None if found.verdict is None else asdict(found.verdict),
     }

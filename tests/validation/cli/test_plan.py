@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from qtheory.basics.errors import UnstableError
+from validation.cli import _plan_rows
 from validation.cli.app import main
 
 SMALL = "plan --model llama-3.1-8b --hardware h100,l4 --tp 1 --rate 30 --tier closed"
@@ -40,6 +42,21 @@ def test_a_day_is_answered_hour_by_hour(capsys: pytest.CaptureFixture[str]) -> N
     assert sum(hour["cost_usd"] for hour in data["hours"]) == pytest.approx(
         24 * data["result"][0]["usd_per_hour"]
     )
+
+
+def test_a_day_without_a_fixed_fleet_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise UnstableError("no model of what that leaves")
+
+    monkeypatch.setattr(_plan_rows, "fixed_fleets", refused)
+    words = [*SMALL.split(), "--arrivals", "day(peak_to_mean=1.8)"]
+    assert main(words) == 0
+    assert "not predicted: no model of what that leaves" in capsys.readouterr().out
+    assert main([*words, "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["fixed_fleets"], data["why_no_fixed_fleets"]) == ([], "no model of what that leaves")
 
 
 def test_the_chosen_fleet_is_simulated_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
