@@ -21,7 +21,7 @@ from qtheory.queues.single._common import all_atoms_of
 from ._atom_ladder import AtomLadder, Rule, work_found
 from ._larger import LargerSizes
 from ._pieces import NODES, Pieces, pieces_between
-from ._stretch import Near, near, stretched
+from ._stretch import Near, left_of, near, stretched
 
 __all__ = ["Ladder", "Rule", "dense_ladder", "ladder_of"]
 
@@ -148,13 +148,12 @@ class _Smooth:
             at = at.longer()
 
         def ahead(sigma: Complexes) -> tuple[Complexes, Complexes]:
-            low = np.exp(-sigma[..., None] * y) * mass
-            high = np.exp(-sigma[..., None] * own) * panel.rows
-            value = panel.level - low.sum(axis=-1) - high.sum(axis=-1)
-            slope = (low * y).sum(axis=-1) + (high * own).sum(axis=-1)
+            low, high = left_of(sigma[..., None] * y), left_of(sigma[..., None] * own)
+            value = low @ mass + (high * panel.rows).sum(axis=-1)
+            slope = (1.0 - low) @ (mass * y) + ((1.0 - high) * panel.rows * own).sum(axis=-1)
             if self.rule == "las":
-                cut = np.exp(-sigma * x)
-                value, slope = value + (1 - panel.level) * (1 - cut), slope + (1 - panel.level) * x * cut
+                cut = left_of(sigma * x)
+                value, slope = value + (1 - panel.level) * cut, slope + (1 - panel.level) * x * (1 - cut)
             return np.asarray(lam * value), np.asarray(lam * slope)
 
         return stretched(s[:, None], wide, ahead)
@@ -167,11 +166,10 @@ class _Smooth:
         series = at.series(x[:-1], panel.rows) + at.series(y, mass[None, :])
 
         def ahead(sigma: Complexes) -> tuple[Complexes, Complexes]:
-            gone, turn = at.at(sigma, series)
-            value, slope = panel.level - gone, -turn
+            value, slope = at.at(sigma, series)
             if self.rule == "las":
-                cut = np.exp(-sigma * x)
-                value, slope = value + (1 - panel.level) * (1 - cut), slope + (1 - panel.level) * x * cut
+                cut = left_of(sigma * x)
+                value, slope = value + (1 - panel.level) * cut, slope + (1 - panel.level) * x * (1 - cut)
             return np.asarray(lam * value), np.asarray(lam * slope)
 
         return ahead
@@ -181,13 +179,12 @@ class _Smooth:
         lam, x, level = self.rate_rps, self.sizes, self._levels
         sigma, value, turned, below, above = at.sigma, at.value, at.turned, at.below, 1 - level
         if self.larger is not None:
-            above = level[-1] + float(self.larger.above[1].sum()) - level
-            caught = lam * (above - self._larger_sums(self.larger, sigma))
+            caught = lam * self._larger_sums(self.larger, sigma)
             idle = np.full(x.size, 1 - lam * self.mean_s)
             return work_found("sjf", sigma, value, idle, caught), idle
         idle = 1 - lam * below
         if self.rule == "srpt":  # the residence: sigma integrated over the work left, by parts
-            caught = np.asarray(lam * above * -np.expm1(-sigma * x))
+            caught = np.asarray(lam * above * left_of(sigma * x))
             idle = idle - lam * above * x
             lived, silence = sigma * x - turned, lam * (level * x - below)
             found = work_found("srpt", sigma, value, idle, caught)

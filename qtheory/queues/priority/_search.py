@@ -26,6 +26,8 @@ _ROOT_RTOL, _LEAST = 1e-9, 1e-30
 _RATIOS = np.array([Window.LOW, 0.7, 0.85, 0.95, 0.99, 0.999, 1.001, 1.01, 1.05, 1.15, Window.HIGH])
 _BETWEEN = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of an interval of ratios, looked at next
 _MISSED = 1e-3  # largest miss of a first interpolation that serves for a second, in the tail's logarithm
+_FARTHEST = 1e6  # of the last time, for the next one
+_SMALLEST = float(np.finfo(float).tiny)  # a time below that is none
 _HINTS = 8  # guesses that may come from windows before the bracket alone decides
 
 
@@ -124,8 +126,8 @@ class KnownPoints:
                 return end
             if i > 0 and self.tails[i - 1] <= goal + slack:
                 return start
-            if math.isfinite(end) and end - start <= _RTOL * end:
-                return end
+            if math.isfinite(end) and end - start <= max(_RTOL * end, _SMALLEST):
+                return end if end > _SMALLEST else start
             slow = len(widths) > 2 and end - start > 0.5 * widths[-3]
             asked = [t for _, t in hints if t is not None]
             inside = [t for t in asked if start < t < end]
@@ -154,8 +156,8 @@ class KnownPoints:
 
     def _guess(self, i: int, goal: float, bracket: tuple[float, float], scale: float, *, slow: bool) -> float:
         start, end = bracket
-        if not self.times:
-            return max(scale, 1.01 * start)
+        if not self.times or (math.isinf(end) and scale > _FARTHEST * start):
+            return max(scale, 1.01 * start, _SMALLEST)
         if math.isinf(end):
             return self._beyond(goal)
         middle = math.sqrt(start * end) if start > 0 else 0.25 * end
@@ -170,7 +172,7 @@ class KnownPoints:
         is_fall = high > 0 and last > before
         slope = (math.log(start) - math.log(high)) / (last - before) if is_fall else math.inf
         step = 1.1 * (math.log(high) - math.log(goal)) / slope if slope > 0 else math.inf
-        most = min(max(3.0, math.sqrt(last / self.times[0])), 1e6)  # further and further on a plateau
+        most = min(max(3.0, math.sqrt(last / self.times[0])), _FARTHEST)  # further and further on a plateau
         return last + min(max(step, 0.02 * last), most * last)
 
     def _between(self, i: int, goal: float, otherwise: float) -> float:

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 _TOL, _SLACK = 3e-6, 1e-7
+_PART, _NEAR_ENOUGH = 3e-3, 3e-4  # of the tail asked for: what an error may be, and where it is found
 _WAITS = 1e-2  # of a mean service, a first guess of a wait for one
 _MANY_LARGER = 2e-3
 _SPAN_AMONG, _SPAN_BEYOND = (0.95, 1.05), (0.998, 1.002)  # ratios to a time where its inversion serves
@@ -75,7 +76,7 @@ class RankedTime:
     rule: Rule
     mean_s: float
     variance_s2: float | None
-    _known: KnownPoints = field(default_factory=KnownPoints, init=False, repr=False, compare=False)
+    _known: dict[float, KnownPoints] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def var_s2(self) -> float:
@@ -94,28 +95,34 @@ class RankedTime:
         """Smallest t >= 0 with P(T <= t) >= q, broadcasting over q in (0, 1)."""
         levels, low = np.asarray(q, dtype=float), max(self.law.support[0], 0.0)
         idle = 1 - self.rate_rps * self.law.mean
-        rough = None if all_atoms_of(self.law) is not None else partial(self._near, is_rough=True)
-        found = [
-            self._known.quantile(
-                self._near, x, low=low, scale=self._first_guess(x, idle), slack=_SLACK, rough=rough
+        is_atomic = all_atoms_of(self.law) is not None
+
+        def found(x: float) -> float:
+            tol = min(_TOL, max(_PART * (1 - x), 0.0))
+            return self._known.setdefault(tol, KnownPoints()).quantile(
+                partial(self._near, tol=tol),
+                x,
+                low=low,
+                scale=self._first_guess(x, idle),
+                slack=min(_SLACK, max(_NEAR_ENOUGH * (1 - x), 0.0)),
+                rough=None if is_atomic else partial(self._near, tol=tol, is_rough=True),
             )
-            for x in levels.ravel().tolist()
-        ]
-        return np.array(found).reshape(levels.shape)
+
+        return np.array([found(x) for x in levels.ravel().tolist()]).reshape(levels.shape)
 
     def _first_guess(self, q: float, idle: float) -> float:
         """The percentile of the size, stretched; who cannot but wait for a service waits longer than that."""
         size = float(self.law.ppf(q)) / idle
         return max(size, _WAITS * self.law.mean) if self.rule == "sjf" and q >= idle else size
 
-    def _near(self, t: float, *, is_rough: bool = False) -> Near:
+    def _near(self, t: float, *, tol: float = _TOL, is_rough: bool = False) -> Near:
         """The tail at t, and around it if no atom makes it turn."""
         if t <= 0 or t < self.law.support[0] or float(self.law.cdf(t)) <= 0:
             return Near(t=t, tail=np.ones_like)
         is_atomic = all_atoms_of(self.law) is not None
         if not is_atomic and float(self.law.sf(t)) > _MANY_LARGER:
             return self._among_sizes(t)
-        return self._beyond_sizes(t, is_atomic=is_atomic, is_rough=is_rough)
+        return self._beyond_sizes(t, tol, is_atomic=is_atomic, is_rough=is_rough)
 
     def _among_sizes(self, t: float) -> Near:
         """Where many are larger than t: the mixture is smooth, its transform is resolved in the size."""
@@ -133,7 +140,7 @@ class RankedTime:
 
         return Near(t=t, tail=tail, window=window, span=_SPAN_AMONG, tol=_TOL)
 
-    def _beyond_sizes(self, t: float, *, is_atomic: bool, is_rough: bool = False) -> Near:
+    def _beyond_sizes(self, t: float, tol: float = _TOL, *, is_atomic: bool, is_rough: bool = False) -> Near:
         """Larger sizes are late for sure; the smaller ones are inverted one by one, without their jumps."""
         ladder = ladder_of(self.rate_rps, self.law, self.rule, t)
         sizes, weight = ladder.sizes[:, None], ladder.weight
@@ -154,10 +161,10 @@ class RankedTime:
             window = window_of_few(late, t, is_rough=True)
             return Near(t=t, tail=tail, window=window)
         worst = 1e-2 if is_atomic else 1e-3
-        window = window_around(late, t, tol=_TOL, worst=worst, max_terms=192)
+        window = window_around(late, t, tol=tol, worst=worst, max_terms=192)
         if is_atomic:
             return Near(t=t, tail=tail)
-        return Near(t=t, tail=tail, window=window, span=_SPAN_BEYOND, tol=_TOL)
+        return Near(t=t, tail=tail, window=window, span=_SPAN_BEYOND, tol=tol)
 
 
 def all_sizes(rate_rps: float, law: Law) -> Callable[[], Ladder]:
@@ -187,7 +194,7 @@ class RankedWait:
     variance_s2: float | None
     own: Callable[[Complexes], Complexes] | None = None
     service: Law | None = None
-    _known: KnownPoints = field(default_factory=KnownPoints, init=False, repr=False, compare=False)
+    _known: dict[float, KnownPoints] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def var_s2(self) -> float:
@@ -205,21 +212,19 @@ class RankedWait:
     def ppf(self, q: ArrayLike) -> Floats:
         """Smallest t >= 0 with P(T <= t) >= q, broadcasting over q in (0, 1)."""
         levels, at_once = np.asarray(q, dtype=float), 1 - self.load if self.service is None else 0.0
-        found = [
-            0.0
-            if x <= at_once + _SLACK
-            else self._known.quantile(
-                self._near,
-                x,
-                low=0.0,
-                scale=self.mean_s / self.load * max(math.log(self.load / (1 - x)), 0.1),
-                slack=_SLACK,
-            )
-            for x in levels.ravel().tolist()
-        ]
-        return np.array(found).reshape(levels.shape)
 
-    def _near(self, t: float) -> Near:
+        def found(x: float) -> float:
+            if x <= at_once + _SLACK:
+                return 0.0
+            tol = min(_SLACK, max(_PART * (1 - x), 0.0))
+            scale = self.mean_s / self.load * max(math.log(self.load / (1 - x)), 0.1) if x < 1 else 1.0
+            known = self._known.setdefault(tol, KnownPoints())
+            slack = min(_SLACK, max(_NEAR_ENOUGH * (1 - x), 0.0))
+            return known.quantile(partial(self._near, tol=tol), x, low=0.0, scale=scale, slack=slack)
+
+        return np.array([found(x) for x in levels.ravel().tolist()]).reshape(levels.shape)
+
+    def _near(self, t: float, *, tol: float = _SLACK) -> Near:
         """The tail at t, and around it if no atom makes it turn."""
         if t <= 0:
             at_once = self.load if self.service is None else 1.0
@@ -237,7 +242,7 @@ class RankedWait:
             return np.clip(window.at(at) + alone, 0.0, 1.0)
 
         worst = 1e-2 if self.is_atomic else 1e-3
-        window = window_around(late, t, tol=_SLACK, worst=worst, max_terms=192)
+        window = window_around(late, t, tol=tol, worst=worst, max_terms=192)
         if self.is_atomic:
             return Near(t=t, tail=tail)
-        return Near(t=t, tail=tail, window=window, span=(Window.LOW, Window.HIGH), tol=10 * _SLACK)
+        return Near(t=t, tail=tail, window=window, span=(Window.LOW, Window.HIGH), tol=10 * tol)

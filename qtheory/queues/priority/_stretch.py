@@ -11,17 +11,32 @@ from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConvergenceError
 
-__all__ = ["Near", "near", "stretched"]
+__all__ = ["Near", "is_plain", "left_of", "near", "stretched"]
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 _NEWTON = 100
 _SETTLED, _ROUNDING = 1e-11, 1e-5
+_PLAIN = 1e-2  # of sigma times the mean size
 _LENGTHS = (6, 9, 12, 16, 20, 26, 32)
 _LONGEST = _LENGTHS[-1]
 _NOTHING = math.log(1e-14)
 _REACHES = [math.exp((_NOTHING + math.lgamma(n + 1.0)) / n) for n in _LENGTHS]  # where n terms are enough
+
+
+def is_plain(sigma: Complexes, y: Floats, mass: Floats) -> bool:
+    """Whether 1 - exp(-sigma y), summed with these masses, may lose what digits it loses as a difference."""
+    return float(np.min(sigma.real)) * float(y @ mass) > _PLAIN * float(mass.sum())
+
+
+def left_of(z: Complexes) -> Complexes:
+    """1 - exp(-z), with all its digits next to 0."""
+    half, fade = z.imag / 2, np.expm1(-z.real)
+    sine, found = np.sin(half), np.empty(z.shape, dtype=np.complex128)
+    turn = 2.0 * (1.0 + fade) * sine
+    found.real, found.imag = turn * sine - fade, turn * np.cos(half)
+    return found
 
 
 def stretched(
@@ -42,8 +57,9 @@ def stretched(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Near:
-    r"""Sums :math:`\sum_iw_ie^{-\sigma y_i}` at sigma near one center a row, by n terms of a Taylor series.
+    r"""Sums :math:`\sum_iw_i(1-e^{-\sigma y_i})` near one center of sigma a row, by n terms of a series.
 
+    At loads close to 1 it takes all digits of the difference: the rest of one is next to nothing.
     With Re sigma and Re c >= 0, :math:`|y(\sigma-c)|^n/n!` of the sum of the weights is left out at most.
     """
 
@@ -58,8 +74,14 @@ class Near:
         steps[:, 1:] = (-y / self.unit_s)[:, None] / np.arange(1, n)
         terms = np.cumprod(steps, axis=1)  # (y, n)
         mixed = (weights.T[:, None, :] * terms[:, :, None]).reshape(y.size, n * len(weights))
-        gone = np.exp(-self.center[:, None] * y)
+        with_y, plain = self.center[:, None] * y, is_plain(self.center, y, weights[-1])
+        left = None if plain else left_of(with_y)
+        gone = -np.exp(-with_y) if left is None else left - 1.0
         found = gone.real @ mixed + 1j * (gone.imag @ mixed)  # two real products: half the work
+        if left is None:
+            found[:, : len(weights)] += weights.sum(axis=1)
+        else:
+            found[:, : len(weights)] = left.real @ weights.T + 1j * (left.imag @ weights.T)
         return np.ascontiguousarray(found.reshape(-1, n, len(weights)).transpose(1, 0, 2))
 
     def at(self, sigma: Complexes, series: Complexes) -> tuple[Complexes, Complexes]:

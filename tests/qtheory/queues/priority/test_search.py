@@ -82,3 +82,41 @@ def test_a_tail_next_to_full_load_is_no_noise(model: PredictedSJF | SJF) -> None
     tails = law.sf(at * np.array([0.999, 1.0, 1.001]))
     assert tails == pytest.approx([0.01] * 3, rel=1e-2)
     assert tails[0] > tails[1] > tails[2]
+
+
+DEEP = [
+    (0.999, Lognormal(mean=1.0, cv=1.5)),
+    (0.9999, Exponential(mean=1.0)),
+    (0.999999, Exponential(mean=1.0)),
+    (0.999999, Lognormal(mean=1.0, cv=0.1)),
+]
+
+
+@pytest.mark.parametrize(("rate_rps", "law"), DEEP, ids=str)
+def test_deep_percentiles_next_to_full_load_are_no_noise(rate_rps: float, law: Law) -> None:
+    """A wait and a response differ by a service there, they rise, and nothing else asked moves them."""
+    levels = [0.9999, 0.99999, 0.999999]
+    result = SJF(rate_rps=rate_rps, service=law).solve()
+    assert result.wait is not None
+    wait, response = result.wait.ppf(levels), result.response.ppf(levels)
+    assert wait == pytest.approx(response, rel=3e-3)
+    assert (np.diff(wait) > 0).all()
+    assert (np.diff(response) > 0).all()
+    alone = SJF(rate_rps=rate_rps, service=law).solve().response.ppf(levels[1])
+    assert response[1] == pytest.approx(alone, rel=1e-3)
+
+
+def test_the_last_in_line_are_late_alike_under_both_rules() -> None:
+    """Who is larger than nearly all waits for them all, interrupted or not."""
+    law, q = Exponential(mean=1.0), 0.999999
+    found = [float(model(rate_rps=0.999999, service=law).solve().response.ppf(q)) for model in (SJF, SRPT)]
+    assert found[0] == pytest.approx(found[1], rel=1e-3)
+
+
+def test_a_percentile_may_be_no_time_at_all() -> None:
+    """Half of the sizes are smaller than the smallest number."""
+    law = Gamma(mean=1.0, cv=30.0)
+    response = ProcessorSharing(rate_rps=0.9, service=law).solve().response
+    assert float(response.ppf(0.01)) == 0.0
+    late = float(response.ppf(0.99))
+    assert float(response.sf(late)) == pytest.approx(0.01, abs=1e-6)

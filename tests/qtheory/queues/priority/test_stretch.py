@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qtheory.queues.priority._larger import LargerSizes
-from qtheory.queues.priority._stretch import near
+from qtheory.queues.priority._stretch import left_of, near
 
 RNG = np.random.default_rng(5)
 SIZES, MASSES = np.sort(RNG.exponential(1.0, 60)), RNG.dirichlet(np.ones(60))
@@ -25,8 +25,8 @@ def test_a_series_gives_sums_and_slopes_within_its_reach(unit: float, reach: flo
     assert about.is_enough(sigma)
     value, slope = about.at(sigma, about.series(y, weights))
     terms = np.exp(-sigma[..., None] * y) * weights
-    assert value == pytest.approx(terms.sum(axis=-1), abs=1e-12)
-    assert slope == pytest.approx(-(terms * y).sum(axis=-1), abs=1e-11 * unit)
+    assert value == pytest.approx((weights - terms).sum(axis=-1), abs=1e-12)
+    assert slope == pytest.approx((terms * y).sum(axis=-1), abs=1e-11 * unit)
 
 
 def test_a_series_says_where_it_is_not_enough() -> None:
@@ -50,5 +50,20 @@ def test_larger_sizes_near_far_and_gone_are_summed_alike(reach: float) -> None:
     for i in range(5):
         for k in range(9):
             later = np.arange(y.size) > 8 * i + min(k, 7)
-            wanted = (np.exp(-sigma[:, i, k, None] * y) * (weight * later)).sum(axis=-1)
+            wanted = (-np.expm1(-sigma[:, i, k, None] * y) * (weight * later)).sum(axis=-1)
             assert found[:, i, k] == pytest.approx(wanted, abs=1e-13)
+
+
+def test_what_is_left_of_one_has_all_its_digits() -> None:
+    z = np.array([1e-300 + 1e-300j, 1e-12 - 3e-11j, 0.3 + 2.0j, 5.0 - 40.0j])
+    assert left_of(z) == pytest.approx(-np.expm1(-z), rel=1e-14)
+    assert left_of(z[:2]) == pytest.approx(z[:2], rel=1e-10)
+
+
+def test_sums_at_times_far_beyond_all_sizes_have_all_their_digits() -> None:
+    x, mass = SIZES[:40].reshape(5, 8), MASSES[:40].reshape(5, 8)
+    pieces = LargerSizes(x=x, mass=mass, larger=np.zeros((5, 9, 8)), above=(SIZES[40:], MASSES[40:]))
+    sigma = 1e-12 * CENTER[:, None, None] * np.ones((1, 5, 9))
+    later = [float((SIZES * MASSES)[8 * (i + 1) :].sum()) for i in range(5)]
+    wanted = sigma * np.array(later)[:, None]
+    assert pieces.sums(sigma) == pytest.approx(wanted, rel=1e-10)
