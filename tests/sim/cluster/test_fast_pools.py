@@ -26,11 +26,14 @@ CASES = runpy.run_path(str(Path(__file__).with_name("pool_cases.py")))
 def _agree(seeds: range) -> None:
     n_told = 0
     for seed in seeds:
-        found = CASES["compare"](*CASES["draw_pools"](seed))
+        requests, pools = CASES["draw_pools"](seed)
+        found = CASES["compare"](requests, pools)
         n_told += found is not None
         assert not found, f"seed {seed}"
-        if found is None:
-            assert simulate_pools(*CASES["draw_pools"](seed)).records.n_preemptions.any(), f"seed {seed}"
+        if (
+            found is None and pools.decode[0].policy.append_rule == "exact"
+        ):  # the other keeps blocks to itself
+            assert simulate_pools(requests, pools).records.n_preemptions.any(), f"seed {seed}"
     assert n_told > 0.6 * len(seeds)  # the others run out of memory for decodes
 
 
