@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qtheory.basics.errors import ConfigError
+from qtheory.basics.errors import ConfigError, ConvergenceError
 from qtheory.laws.law import Law
 from qtheory.numerics.timelaw import ShiftedLaw, TransformLaw
 from qtheory.numerics.window import Window, window_around, window_of_few
@@ -30,6 +30,7 @@ _PART, _NEAR_ENOUGH = 3e-3, 3e-4  # of the tail asked for: what an error may be,
 _WAITS = 1e-2  # of a mean service, a first guess of a wait for one
 _MANY_LARGER = 2e-3
 _SPAN_AMONG, _SPAN_BEYOND = (0.95, 1.05), (0.998, 1.002)  # ratios to a time where its inversion serves
+_SHORTEST = 1e-290  # of a mean service, that has a transform in numbers
 _TOP = 1 - 1e-10  # level of the largest size that counts in a wait
 
 
@@ -119,6 +120,8 @@ class RankedTime:
         """The tail at t, and around it if no atom makes it turn."""
         if t <= 0 or t < self.law.support[0] or float(self.law.cdf(t)) <= 0:
             return Near(t=t, tail=np.ones_like)
+        if t < _SHORTEST * self.law.mean:
+            raise ConvergenceError(f"t={t:g}: too short a time for the transform of the response")
         is_atomic = all_atoms_of(self.law) is not None
         if not is_atomic and float(self.law.sf(t)) > _MANY_LARGER:
             return self._among_sizes(t)

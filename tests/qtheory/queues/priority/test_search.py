@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qtheory.basics.errors import ConfigError
+from qtheory.basics.errors import ConfigError, ConvergenceError
 from qtheory.laws import Discrete, Exponential, Gamma, Law, Lognormal, Uniform
 from qtheory.numerics.window import window_around
 from qtheory.queues.priority import SJF, SRPT, PredictedSJF, ProcessorSharing
@@ -120,3 +120,10 @@ def test_a_percentile_may_be_no_time_at_all() -> None:
     assert float(response.ppf(0.01)) == 0.0
     late = float(response.ppf(0.99))
     assert float(response.sf(late)) == pytest.approx(0.01, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", [SJF, SRPT])
+def test_a_time_too_short_for_a_transform_is_said(model: type) -> None:
+    response = model(rate_rps=0.9, service=Gamma(mean=1.0, cv=30.0)).solve().response
+    with pytest.raises(ConvergenceError, match="too short a time"):
+        response.ppf(0.01)
