@@ -1,10 +1,10 @@
-"""``python -m benchmarks [all | engine | cluster | queues | predict | coverage | knees]``."""
+"""``python -m benchmarks [all | engine | cluster | queues | predict | coverage | knees | speed]``."""
 
 from __future__ import annotations
 
 import sys
 
-from . import cluster, coverage, engine, knees, predict, queues
+from . import cluster, coverage, engine, knees, predict, queues, speed
 
 PARTS = {
     "engine": engine.main,
@@ -13,8 +13,9 @@ PARTS = {
     "predict": predict.main,
     "coverage": coverage.main,
     "knees": knees.main,
+    "speed": speed.main,
 }
-LONG = ("coverage", "knees")  # a quarter of an hour on one core: only where asked for
+LONG = ("coverage", "knees", "speed")  # a quarter of an hour, or writes a page: only where asked for
 
 
 def main(argv: list[str]) -> int:

@@ -23,7 +23,7 @@ def _ignore(step: Iteration) -> None:
     """An observer that only asks for the reference engine."""
 
 
-def _cpu_s(requests: Requests, name: str, *, is_reference: bool = False) -> float:
+def routed_cpu_s(requests: Requests, name: str, *, is_reference: bool = False) -> float:
     """CPU seconds of one run."""
     policy = make_policy(SchedulerSpec(name="chunked", budget_tokens=512, max_seqs=256))
     members = [Member(policy, replica())] * N_REPLICAS
@@ -33,7 +33,7 @@ def _cpu_s(requests: Requests, name: str, *, is_reference: bool = False) -> floa
     return time.process_time() - start
 
 
-def _stream(n: int) -> Requests:
+def routed_requests(n: int) -> Requests:
     """As for one replica, eight times as dense: each at 0.8 of what it takes."""
     requests = requests_of(n)
     return replace(requests, arrival_s=requests.arrival_s / N_REPLICAS)
@@ -42,10 +42,10 @@ def _stream(n: int) -> Requests:
 def main() -> None:
     """Print the table."""
     n, unit_s = 50_000, unit_cpu_s()
-    requests, few = _stream(n), _stream(1_000)
+    requests, few = routed_requests(n), routed_requests(1_000)
     print(f"reference loop: {unit_s * 1000:.1f} ms of CPU a pass; {N_REPLICAS} replicas, {n:,} requests")
     for name in ROUTERS:
-        speed = n / min(_cpu_s(requests, name) for _ in range(3))
+        speed = n / min(routed_cpu_s(requests, name) for _ in range(3))
         print(f"{name}: {speed:.0f} requests per CPU second ({speed * unit_s:.0f} reference-loop units)")
-    speed = len(few) / _cpu_s(few, "least_requests", is_reference=True)
+    speed = len(few) / routed_cpu_s(few, "least_requests", is_reference=True)
     print(f"least_requests on the reference engine: {speed:.0f} requests per CPU second")

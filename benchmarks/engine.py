@@ -30,7 +30,8 @@ from sim.replica import Replica
 from .reference_loop import unit_cpu_s
 
 SCHEDULERS = ("chunked", "fcfs", "slo", "sjf", "priority")
-RATE_RPS = 8.0  # 0.8 of what the replica below takes with a queue that never empties, 10.0
+CALM_FRAC = 0.8
+RATE_RPS = 10.0 * CALM_FRAC  # of what the replica below takes with a queue that never empties
 SHARING_RATE_RPS = 15.0
 CACHED_SCHEDULERS = ("chunked", "fcfs", "cache_aware", "fair")
 MOONCAKE = Path("data/traces/mooncake_fast25_conversation.jsonl.gz")
