@@ -84,7 +84,7 @@ def _moves(mesh: Mesh, j: int) -> Floats:
     rows, gained = mesh.arrivals(mesh.seconds[:, j], mesh.left[:, j])
     rows[0], gained[0] = mesh.first_of_busy(rows[0], gained[0], float(mesh.idle[0, j]))
     mean = (rows * gained).sum(axis=1, keepdims=True)
-    full = mesh.x[:, j] > mesh.engine.slots - mesh.joining / 2
+    full = mesh.x[:, j] > mesh.shut
     many = mesh.x[:, j] > max(mesh.n_mean, 1.0)  # below, it is their number that matters
     noise = np.where(full, work.unit_full_steps, np.where(many, mesh.spread, 1.0) * work.unit_steps)
     by_ends = mean[:, 0] * noise  # half of what gives decodes alone the variance that they have

@@ -25,7 +25,7 @@ def clearing_s(
     always a place.
     """
     slots, table = mesh.engine.slots, mesh.table
-    shut = slots - mesh.joining / 2  # more than this, and there is no place
+    shut = mesh.shut
     x = np.unique(np.concatenate([np.linspace(0.0, max(shut, 1.0), 24), [shut], nodes]).clip(0.0))
     running = np.minimum(x, slots)
     open_ = (x <= shut + 1e-9) if shuts else np.ones(len(x), dtype=bool)

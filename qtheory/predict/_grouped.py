@@ -22,7 +22,7 @@ def nodes_of(x: Floats, weight: Floats, mesh: Mesh) -> Floats:
     below = np.cumsum(weight[order])
     levels = np.append(np.linspace(0.0, 1.0, _NODES - 2)[1:-1], [0.95, 0.99, 0.9995])
     inner = np.interp(levels, below, x[order])
-    shut = mesh.engine.slots - mesh.joining / 2
+    shut = mesh.shut
     edge = np.array([shut - _SEVERAL * mesh.joining, shut, shut + _EDGE])
     edge = edge[(edge > x.min()) & (edge < x.max())]
     nodes = np.unique(np.concatenate([[x.min()], inner, edge, [x.max()]]).round(6))

@@ -89,6 +89,11 @@ class Mesh:
         waiting = np.minimum(np.arange(self.n_w), self.full_cells)[:, None]
         return np.minimum(waiting, self.admitted(self.x))
 
+    @property
+    def shut(self) -> float:
+        """Running requests from which the next one finds no place: it takes one if most of it is free."""
+        return self.engine.slots - self.joining / 2
+
     def admitted(self, x: Floats) -> Ints:
         """Cells for which there are free slots."""
         free = np.floor(np.maximum(self.engine.slots - x, 0.0) / self.joining + 0.5 + 1e-9)
