@@ -17,6 +17,7 @@ from qtheory.system.results import SCHEMA
 
 from ._theory import ANSWERERS
 from .capacity import Overload
+from .effort import Effort
 from .grid import SCHEDULERS, Cell
 from .knees import Knee
 from .score import Score, errors_of
@@ -100,9 +101,26 @@ def _stored(data: Any) -> Stored:
     if data.get("summary") != counted:
         raise ConfigError(f"summary: does not count its {len(scores)} cells; {_BY_HAND}")
     provenance = data.get("provenance")
-    if not isinstance(provenance, dict) or not {"version", "grid"} <= provenance.keys():
-        raise ConfigError(f"provenance: must be a table with version and grid; {_BY_HAND}")
+    if not isinstance(provenance, dict) or not {"version", "grid", "effort"} <= provenance.keys():
+        raise ConfigError(f"provenance: must be a table with version, grid and effort; {_BY_HAND}")
+    _check_effort("provenance: effort", provenance["effort"])
     return Stored(scores=scores, provenance=provenance)
+
+
+def _check_effort(where: str, said: Any) -> None:
+    """How much was simulated is part of what an error says."""
+    _same_names(where, said, {item.name for item in fields(Effort)})
+    for name, value in said.items():
+        _whole(where, name, value)
+    try:
+        Effort(**said)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _whole(where: str, name: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ConfigError(f"{where}: {name}={shown(value)} must be a whole number >= 0")
 
 
 def _score(row: Mapping[str, Any], place: int) -> Score:
@@ -114,9 +132,15 @@ def _score(row: Mapping[str, Any], place: int) -> Score:
         overload=None if row["overload"] is None else _overload(f"{where}: overload", row["overload"]),
         kind=_text(f"{where}: kind", row["kind"]),
         binds=_text(f"{where}: binds", row["binds"]),
-        simulated=_numbers(f"{where}: simulated", row["simulated"]),
-        predicted=_by_answerer(f"{where}: predicted", row["predicted"]),
-        errors=_by_answerer(f"{where}: errors", row["errors"]),
+        simulated=_not_negative(f"{where}: simulated", row["simulated"]),
+        predicted={
+            name: _not_negative(f"{where}: predicted: {name}", numbers)
+            for name, numbers in _answerers(f"{where}: predicted", row["predicted"]).items()
+        },
+        errors={
+            name: _numbers(f"{where}: errors: {name}", numbers)
+            for name, numbers in _answerers(f"{where}: errors", row["errors"]).items()
+        },
         refused={
             name: _text(f"{where}: refused", why) for name, why in _answerers(where, row["refused"]).items()
         },
@@ -149,8 +173,7 @@ def _cell(where: str, said: Any) -> Cell:
     _same_names(where, said, {item.name for item in fields(Cell)})
     for name, value in said.items():
         if name in _WHOLE or (name in _MAYBE_WHOLE and value is not None):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise ConfigError(f"{where}: {name}={shown(value)} must be a whole number >= 0")
+            _whole(where, name, value)
         elif name == "load_frac":
             if not _number(f"{where}: {name}", value) > 0:
                 raise ConfigError(f"{where}: {name}={shown(value)} must be > 0")
@@ -162,20 +185,21 @@ def _cell(where: str, said: Any) -> Cell:
 
 def _overload(where: str, said: Any) -> Overload:
     _same_names(where, said, {item.name for item in fields(Overload)})
-    numbers = {name: _number(f"{where}: {name}", value) for name, value in said.items()}
+    numbers = _numbers(where, said)
     for name in ("rate_rps", "limit_rps"):
         if not 0 < numbers[name] < math.inf:
             raise ConfigError(f"{where}: {name}={shown(numbers[name])} must be > 0")
-    return Overload(**numbers)
+    return Overload(**_not_negative(where, said))
 
 
 def _knee(where: str, said: Any) -> Knee:
     _same_names(where, said, {item.name for item in fields(Knee)})
-    rate = said["rate_rps"]
+    own = {"rate_rps": said["rate_rps"], "half_frac": said["half_frac"]}
+    numbers = _not_negative(where, own)
     return Knee(
-        rate_rps=None if rate is None else _number(where, rate),
-        half_frac=_number(where, said["half_frac"]),
-        predicted_rps=_numbers(where, said["predicted_rps"]),
+        rate_rps=None if own["rate_rps"] is None else numbers["rate_rps"],
+        half_frac=numbers["half_frac"],
+        predicted_rps=_not_negative(f"{where}: predicted_rps", said["predicted_rps"]),
     )
 
 
@@ -196,15 +220,18 @@ def _answerers(where: str, said: Any) -> Mapping[str, Any]:
     return said
 
 
-def _by_answerer(where: str, said: Any) -> dict[str, dict[str, float]]:
-    found = _answerers(where, said).items()
-    return {name: _numbers(f"{where}: {name}", numbers) for name, numbers in found}
-
-
 def _numbers(where: str, said: Any) -> dict[str, float]:
     if not isinstance(said, dict):
         raise ConfigError(f"{where}: {shown(said)} must be a table of names with numbers")
     return {name: _number(f"{where}: {shown_name(name)}", value) for name, value in said.items()}
+
+
+def _not_negative(where: str, said: Any) -> dict[str, float]:
+    numbers = _numbers(where, said)
+    for name, value in numbers.items():
+        if value < 0:
+            raise ConfigError(f"{where}: {shown_name(name)}={shown(value)} must be >= 0")
+    return numbers
 
 
 def _number(where: str, said: Any) -> float:

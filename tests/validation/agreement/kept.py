@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
-from validation.agreement import Score, cells_of, groups_of, summary_of, targets_of
+from validation.agreement import Score, cells_of, effort_of, groups_of, summary_of, targets_of
 from validation.agreement.capacity import Overload
 from validation.agreement.knees import Knee
 from validation.agreement.score import errors_of
 from validation.agreement.tolerances import TOLERANCES
 from validation.cli.emit import Answer, as_json
 
+ORIGIN = {"version": "0.0.9", "grid": "full", "only": None, "effort": asdict(effort_of("full"))}
 _LEVELS = {"mean_ttft_s": 0.2, "p99_ttft_s": 0.9, "mean_tpot_s": 0.02, "p99_tpot_s": 0.05}
 
 
@@ -52,6 +53,4 @@ def as_kept(scores: list[Score]) -> str:
         "targets": [target.name for target in targets_of(scores)],
         "summary": summary_of(scores),
     }
-    return as_json(
-        Answer(rows=rows, text="", provenance={"version": "0.0.9", "grid": "full", "only": None}, more=more)
-    )
+    return as_json(Answer(rows=rows, text="", provenance=ORIGIN, more=more))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from qtheory.basics.errors import ConfigError
-from tests.validation.agreement.kept import as_kept, made, refused
+from tests.validation.agreement.kept import ORIGIN, as_kept, made, refused
 from validation.agreement import agreement_text, read_agreement
 
 Data = dict[str, Any]
@@ -25,7 +25,7 @@ def test_cells_come_back_with_all_their_verdicts_numbers_that_are_not_finite_inc
     path.write_text(as_kept(SCORES))
     found = read_agreement(path)
     assert found.scores == SCORES
-    assert found.provenance == {"version": "0.0.9", "grid": "full", "only": None}
+    assert found.provenance == ORIGIN
     assert agreement_text(found.scores) == agreement_text(SCORES)
 
 
@@ -72,8 +72,8 @@ def _drop(*path: Any) -> Callable[[Data], None]:
             _set("chunkd", "result", 1, "cell", "scheduler"),
             "result 2: cell: scheduler: unknown 'chunkd' (did you mean 'chunked'?); one of fcfs, chunked",
         ),
-        (_drop("provenance"), "provenance: must be a table with version and grid"),
-        (_drop("provenance", "grid"), "provenance: must be a table with version and grid"),
+        (_drop("provenance"), "provenance: must be a table with version, grid and effort"),
+        (_drop("provenance", "grid"), "provenance: must be a table with version, grid and effort"),
         (_set(True, "result", 1, "cell", "load_frac"), "result 2: cell: load_frac: True must be a number"),
         (_set(0, "result", 1, "cell", "load_frac"), "result 2: cell: load_frac=0 must be > 0"),
         (
@@ -87,6 +87,25 @@ def _drop(*path: Any) -> Callable[[Data], None]:
             "result 2: simulated: rate_rps: 'x' must be a number",
         ),
         (_set(-1.0, "result", 1, "overload", "rate_rps"), "result 2: overload: rate_rps=-1 must be > 0"),
+        (
+            _set(-1.0, "result", 1, "overload", "limit_error_rps"),
+            "result 2: overload: limit_error_rps=-1 must be >= 0",
+        ),
+        (_set(-1.0, "result", 1, "knee", "half_frac"), "result 2: knee: half_frac=-1 must be >= 0"),
+        (
+            _set(-0.1, "result", 1, "simulated", "mean_ttft_s_half"),
+            "result 2: simulated: mean_ttft_s_half=-0.1 must be >= 0",
+        ),
+        (_drop("provenance", "effort"), "provenance: must be a table with version, grid and effort"),
+        (_drop("provenance", "effort", "seed"), "provenance: effort: lacks seed"),
+        (
+            _set(1, "provenance", "effort", "n_replications"),
+            "provenance: effort: n_replications: 1 must be",
+        ),
+        (
+            _set("many", "provenance", "effort", "most_requests"),
+            "provenance: effort: most_requests='many' must be a whole number",
+        ),
         (_set([], "result", 1, "knee"), "result 2: knee: [] must be a table"),
         (_drop("result", 1, "binds"), "result 2: lacks binds"),
         (_set(1, "result", 1, "bind"), "result 2: has an unknown 'bind'"),
