@@ -99,7 +99,7 @@ def _sharing_row() -> Row:
     return Row(
         case="chunked, prompts of one token: requests that decode",
         source=f"{expected:.2f}",
-        ours=predict(replica_of(scenario), workload_of(scenario), rate_rps=_RATE_RPS).mean_running,
+        ours=predict(replica_of(scenario), workload_of(scenario), rate_rps=_RATE_RPS).mean_decoding,
         origin="identity",
         within=_SHARED * expected,
     )

@@ -89,7 +89,7 @@ def explained(replica: ReplicaSpec, workload: Workload, found: Knee) -> list[Lin
 
 def _steps(engine: Engine, point: Prediction) -> list[Line]:
     """From the step to the number running, by means."""
-    rate, n = point.rate_rps, max(point.mean_running, 1.0)
+    rate, n = point.rate_rps, max(point.mean_decoding, 1.0)
     s, d = engine.demand.mean_prompt, engine.demand.mean_decode
     step_s, token_s = engine.decode_s(n), _token_s(engine, n)
     work = rate * s * token_s

@@ -167,7 +167,7 @@ def _decoding(model: PoolModel, sent: float, slo: Slo) -> dict[str, Floats]:
     mass = np.repeat([(1 - share) / n, share / n], n)
     some, limit = float(probs.sum()), slo.tpot_s
     quick = some if limit is None else float(weights @ (per_token.ravel() <= limit))
-    found = {"mean_running": model.mean_running, "tpot_good_frac": min(1 - some + quick, 1.0)}
+    found = {"mean_decoding": model.mean_running, "tpot_good_frac": min(1 - some + quick, 1.0)}
     found |= _percentiles("tpot", per_token.ravel(), weights) | _percentiles("itl", ways, mass)
     return {name: np.asarray(value) for name, value in found.items()} | {
         "_weights": probs,

@@ -56,7 +56,7 @@ class Formulas:
         if stretch is not None:
             ttft = ttft.stretched(*stretch)
         laws = {"ttft": ttft, "tpot": tpot, "e2e": self._whole(state, ttft)}
-        found = {"mean_running": state["n"], "mean_itl_s": state["gap"]} | self._gaps(rates_rps, state)
+        found = {"mean_decoding": state["n"], "mean_itl_s": state["gap"]} | self._gaps(rates_rps, state)
         for name, law in laws.items():
             found[f"mean_{name}_s"] = law.mean
             found |= {f"{key}_{name}_s": law.quantile(level) for key, level in _LEVELS.items()}

@@ -215,7 +215,7 @@ class Loop:
         laws = {"ttft": law_of_atoms(first, first_mass)}
         one = demand.one_token_prob
         found: dict[str, Any] = {
-            "mean_running": 0.0,
+            "mean_decoding": 0.0,
             "rate_rps": state["rate"],
             "in_flight": self.concurrency,
         }
@@ -229,7 +229,7 @@ class Loop:
             ends, mass = np.append(seconds.ravel(), 0.0), np.append(each.ravel(), one)
             within = seconds / steps[:, None] <= (np.inf if slo.tpot_s is None else slo.tpot_s)
             quick = min(one + float((within * each).sum()), 1.0)
-            found["mean_running"] = state["rate"] * demand.mean_decode * laws["itl"].mean_s
+            found["mean_decoding"] = state["rate"] * demand.mean_decode * laws["itl"].mean_s
         levels = _levels(laws["ttft"])
         whole = levels[:, None] + ends[None, :]
         laws["e2e"] = law_of_atoms(

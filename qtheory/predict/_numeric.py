@@ -101,7 +101,7 @@ def columns_of(points: Sequence[tuple[float, Steady]], slo: Slo) -> dict[str, fl
     }
     if backlog.mesh.engine.demand.mean_decode > 0:
         mixed["itl"] = gap_law(backlog)
-    found = statistics(mixed) | shares | {"mean_running": backlog.mean_running}
+    found = statistics(mixed) | shares | {"mean_decoding": backlog.mean_running}
     return found | ({"mean_itl_s": points[0][1].gap_s} if "itl" in mixed else {})
 
 

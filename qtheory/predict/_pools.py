@@ -186,7 +186,7 @@ class PoolModel:
             "goodput_frac": min(in_time * quick, laws["e2e"].within(slo.e2e_s)),
             "ttft_good_frac": in_time,
             "tpot_good_frac": quick,
-            "mean_running": self.mean_running,
+            "mean_decoding": self.mean_running,
         }
 
     def _gaps(self, first_s: Floats) -> GridLaw:

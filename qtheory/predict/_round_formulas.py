@@ -97,7 +97,7 @@ class RoundFormulas:
         found: dict[str, Floats] = {}
         laws = {"ttft": ttft, "e2e": ttft}
         found["tpot_good_frac"] = np.ones_like(rates_rps)
-        found["mean_running"] = np.zeros_like(rates_rps)
+        found["mean_decoding"] = np.zeros_like(rates_rps)
         if some > 0:
             decode = np.array([self._at(column, state["seen"]) for column in seconds.T])  # (d, nodes, rates)
             weights = np.outer(probs, _WEIGHTS / _WEIGHTS.sum()).ravel()
@@ -106,7 +106,7 @@ class RoundFormulas:
             laws["e2e"] = self._whole(ttft, flat, weights)
             found["tpot_good_frac"] = 1 - some + some * laws["tpot"].within(slo.tpot_s)
             found["mean_itl_s"] = (weights @ flat) / demand.mean_decode
-            found["mean_running"] = rates_rps * demand.mean_decode * found["mean_itl_s"]
+            found["mean_decoding"] = rates_rps * demand.mean_decode * found["mean_itl_s"]
             found |= self._gaps(state, found["mean_itl_s"])
         for name, law in laws.items():
             found[f"mean_{name}_s"] = law.mean

@@ -122,7 +122,7 @@ class Standing:
         if model.steps is None:
             return None
         limit = self.limit
-        running = [0.0, *(point.mean_running for point in self.points), max(limit.running, 1.0)]
+        running = [0.0, *(point.mean_decoding for point in self.points), max(limit.running, 1.0)]
         ended = [0.0, *(point.rate_rps for point in self.points), limit.rate_rps]
         return Crowd(
             running=np.maximum.accumulate(np.minimum(running, running[-1])) + 1e-9 * np.arange(len(running)),

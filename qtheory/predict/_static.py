@@ -41,13 +41,13 @@ def numeric(setting: Setting) -> dict[str, Any]:
     chain = solve_rounds(rounds, setting.rate_rps, _burstiness(setting, rounds))
     laws, seen = RoundLaws(chain), chain.sizes_seen
     times = {"ttft": laws.law(_sum(laws.first)), "e2e": laws.law(_sum(laws.whole))}
-    found: dict[str, Any] = {"mean_running": 0.0}
+    found: dict[str, Any] = {"mean_decoding": 0.0}
     if demand.mean_decode > 0:
         steps, probs, seconds = rounds.decodes
         times["tpot"] = law_of_atoms((seconds / steps).ravel(), np.outer(seen, probs).ravel())
         gap_s, counts = laws.gaps
         times["itl"] = law_of_atoms(gap_s.ravel(), np.outer(seen, counts).ravel())
-        found["mean_running"] = setting.rate_rps * demand.mean_decode * times["itl"].mean_s
+        found["mean_decoding"] = setting.rate_rps * demand.mean_decode * times["itl"].mean_s
     return found | statistics(times) | _good(laws, times, slo)
 
 

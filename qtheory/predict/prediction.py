@@ -42,7 +42,7 @@ class Prediction:
         Seconds, of the served requests (ITL: pooled over tokens); None of TPOT and ITL if all have one token.
     ttft_good_frac, tpot_good_frac : float
         Shares of the served requests that meet each limit: the smaller one tells which limit binds.
-    mean_running : float
+    mean_decoding : float
         Requests that decode, time average.
     shed_frac : float
         Share of the requests that are given up, or wait for ever behind shorter ones.
@@ -61,7 +61,7 @@ class Prediction:
     >>> times = {f"{name}_{what}_s": 1.0 for name in names for what in ("ttft", "tpot", "itl", "e2e")}
     >>> point = Prediction(
     ...     scheduler="fcfs", rate_rps=2.0, tier="closed", limit_rps=4.0, binds="slots", goodput_frac=0.9,
-    ...     ttft_good_frac=0.9, tpot_good_frac=1.0, mean_running=3.0, **times)
+    ...     ttft_good_frac=0.9, tpot_good_frac=1.0, mean_decoding=3.0, **times)
     >>> point.load_frac, point.goodput_rps
     (0.5, 1.8)
     """
@@ -95,7 +95,7 @@ class Prediction:
     p99_e2e_s: float
     ttft_good_frac: float
     tpot_good_frac: float
-    mean_running: float
+    mean_decoding: float
     shed_frac: float = 0.0
     duration_s: float | None = None
     end_backlog: float | None = None

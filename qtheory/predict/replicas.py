@@ -97,6 +97,6 @@ def predict_replicas(
         one,
         rate_rps=rate,
         limit_rps=one.limit_rps * n_replicas,
-        mean_running=one.mean_running * n_replicas,
+        mean_decoding=one.mean_decoding * n_replicas,
         warnings=(*notes, *one.warnings),
     )

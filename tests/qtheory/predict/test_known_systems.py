@@ -47,7 +47,7 @@ def test_decodes_alone_are_processor_sharing_whatever_the_outputs() -> None:
     for point in found.values():
         slope = 10.0 * mean_d * 0.0002
         expected = 10.0 * mean_d * (0.01 + 0.0002) / (1 - slope)
-        assert point.mean_running == pytest.approx(expected, rel=0.03)
+        assert point.mean_decoding == pytest.approx(expected, rel=0.03)
 
 
 @pytest.mark.parametrize(("scheduler", "expected"), [("fcfs", 40.0), ("chunked", 40.0)])

@@ -72,7 +72,7 @@ def test_decodes_beside_hardly_any_prompt_are_processor_sharing(scheduler: str) 
     expected = offered * (base_s + token_s) / (1 - offered * token_s)
     for tier, within in (("numeric", 0.005), ("closed", 0.02)):
         found = predict(replica, workload, rate_rps=rate_rps, tier=tier)
-        assert found.mean_running == pytest.approx(expected, rel=within)
+        assert found.mean_decoding == pytest.approx(expected, rel=within)
 
 
 @pytest.mark.parametrize("scheduler", ["fcfs", *MIXING])
@@ -84,10 +84,10 @@ def test_the_number_decoding_is_the_rate_times_decodes_times_time_per_token(
     replica, workload = world(**ROOM | {"max_seqs": 128}, scheduler=scheduler, **lengths)
     rate_rps = 0.6 * limit_rps(replica, workload)
     point = predict(replica, workload, rate_rps=rate_rps)
-    assert point.mean_running == pytest.approx(rate_rps * decodes * point.mean_tpot_s, rel=1e-5)
+    assert point.mean_decoding == pytest.approx(rate_rps * decodes * point.mean_tpot_s, rel=1e-5)
     rough = predict(replica, workload, rate_rps=rate_rps, tier="closed")
     # the closed tier is of one mind over time, while its mean over requests is up to 8 % higher
-    assert rough.mean_running == pytest.approx(rate_rps * decodes * rough.mean_itl_s, rel=0.01)
+    assert rough.mean_decoding == pytest.approx(rate_rps * decodes * rough.mean_itl_s, rel=0.01)
     assert rough.mean_tpot_s == pytest.approx(rough.mean_itl_s, rel=0.085)
 
 
@@ -98,7 +98,7 @@ def test_an_endless_budget_cuts_no_prompt_and_more_changes_nothing(tier: str) ->
         predict(*world(**asked, scheduler=scheduler, budget_tokens=budget), rate_rps=6.0, tier=tier)
         for scheduler, budget in (("chunked", ENDLESS), ("orca", ENDLESS), ("chunked", 2 * ENDLESS))
     ]
-    for name in ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "mean_running", "limit_rps"):
+    for name in ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "mean_decoding", "limit_rps"):
         chunked, whole, more = (getattr(point, name) for point in points)
         assert whole == pytest.approx(chunked, rel=1e-5)  # the budget is large, not infinite: 3e-6 is left
         assert more == pytest.approx(chunked, rel=3e-3)

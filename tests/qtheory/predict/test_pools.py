@@ -37,7 +37,7 @@ def test_the_prefill_pool_is_the_queue_with_batches_and_the_decode_pool_shares_i
     assert exact.mean_response_s is not None
     assert point.mean_ttft_s == pytest.approx(exact.mean_response_s, rel=0.01)
     running = rate_rps * 100 * 0.02 / (1 - rate_rps * 100 * 0.0001)  # n = rate * d * (a + b n)
-    assert point.mean_running == pytest.approx(running, rel=0.02)
+    assert point.mean_decoding == pytest.approx(running, rel=0.02)
 
 
 def test_the_limit_is_that_of_the_smallest_of_pools_and_link() -> None:

@@ -21,7 +21,7 @@ def test_littles_law_and_the_order_of_percentiles_hold(scheduler: str, tier: str
     point = predict(replica, workload, rate_rps=min(4.0, 0.7 * limit_rps(replica, workload)), tier=tier)
     demand = demand_of(workload)
     served_rps = point.throughput_rps
-    assert point.mean_running == pytest.approx(served_rps * demand.mean_decode * point.mean_itl_s, rel=0.01)
+    assert point.mean_decoding == pytest.approx(served_rps * demand.mean_decode * point.mean_itl_s, rel=0.01)
     for name in ("ttft", "tpot", "itl", "e2e"):
         levels: list[float] = [getattr(point, f"p{level}_{name}_s") for level in (50, 90, 95, 99)]
         assert levels == sorted(levels)
@@ -35,7 +35,7 @@ def test_more_load_means_longer_waits_and_less_goodput(tier: str) -> None:
     replica, workload = world(**CHAT | {"workload": "rag"}, scheduler="chunked")
     limit = limit_rps(replica, workload)
     points = sweep(replica, workload, [share * limit for share in (0.3, 0.6, 0.85)], tier=tier)
-    for name in ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "mean_running"):
+    for name in ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "mean_decoding"):
         values = [getattr(point, name) for point in points]
         assert values == sorted(values)
     good = [point.goodput_frac for point in points]
@@ -72,7 +72,7 @@ def test_the_order_of_the_shortest_lowers_the_mean_wait_and_nothing_else() -> No
     rate_rps = 0.8 * limit_rps(replica, workload)
     plain, shortest = (predict(replica, workload, rate_rps=rate_rps, scheduler=k) for k in ("chunked", "sjf"))
     assert shortest.p50_ttft_s < plain.p50_ttft_s
-    assert shortest.mean_running == pytest.approx(plain.mean_running, rel=1e-6)
+    assert shortest.mean_decoding == pytest.approx(plain.mean_decoding, rel=1e-6)
 
 
 def test_bursts_make_waits_longer_and_are_noted() -> None:

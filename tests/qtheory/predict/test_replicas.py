@@ -16,7 +16,7 @@ def test_a_random_part_of_poisson_arrivals_is_poisson() -> None:
     one = predict(replica, workload, rate_rps=5.0, tier="closed")
     many = predict_replicas(replica, workload, n_replicas=3, rate_rps=15.0, tier="closed")
     assert (many.mean_ttft_s, many.p99_tpot_s) == (one.mean_ttft_s, one.p99_tpot_s)
-    assert many.mean_running == pytest.approx(3 * one.mean_running)
+    assert many.mean_decoding == pytest.approx(3 * one.mean_decoding)
     assert many.load_frac == pytest.approx(one.load_frac)
     assert not many.warnings
 

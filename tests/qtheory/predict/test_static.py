@@ -52,7 +52,7 @@ def test_latencies_grow_with_the_load_whatever_binds(changes: dict[str, object],
     replica, workload = world(**CHAT | changes)
     limit = limit_rps(replica, workload)
     points = sweep(replica, workload, [share * limit for share in (0.2, 0.5, 0.8, 0.95)], tier=tier)
-    for name in ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "mean_e2e_s", "mean_running"):
+    for name in ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "mean_e2e_s", "mean_decoding"):
         values = [getattr(point, name) for point in points]
         assert values == sorted(values)
 
