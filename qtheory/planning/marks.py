@@ -143,8 +143,11 @@ def marks(theory: Theory, goodput_frac: float = 0.9) -> Knee:
         guide=([point.rate_rps for point in guide], [point.goodput_frac for point in guide]),
         limit_rps=theory.limit_rps if theory.has_limit else math.inf,
     )
+    if theory.tier == "numeric" and not theory.has_limit:  # formulas may end before the chain does
+        search.reach(goodput_frac)
     found = search.crossing(goodput_frac, rtol=_KNEE_RTOL, most=_KNEE_POINTS[theory.tier])
-    theory.check_covers(found)
+    if theory.tier == "closed" or theory.has_limit:
+        theory.check_covers(found)
     if not search.n_asked:  # never good enough, says the guide; the tier itself is asked where it is best
         best = max(guide, key=lambda point: point.goodput_frac)
         search.at(best.rate_rps)
@@ -153,9 +156,9 @@ def marks(theory: Theory, goodput_frac: float = 0.9) -> Knee:
 
 
 def _described(theory: Theory, search: Search, level: float, found: float | None) -> Knee:
-    peak_rate, peak = search.peak(most=0 if theory.has_limit or theory.tier == "closed" else 1)
+    peak_rate, peak = search.peak(most=0)
     strict, half = (search.crossing(share, most=0) for share in (0.99, 0.5))
-    last = math.inf if theory.has_limit else 0.998 * theory.closed.curve[-1].rate_rps
+    last = math.inf if theory.has_limit else 0.998 * float(search.grid()[-1])
     half = half if half is None or half < last else None  # else beyond what was looked at
     at = found if found is not None else min(search.known, default=0.5 * theory.limit_rps)
     point = _nearest(theory, search, at)

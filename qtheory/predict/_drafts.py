@@ -19,7 +19,7 @@ __all__ = ["make_mesh", "mean_field"]
 Floats = NDArray[np.float64]
 
 _MOST_W, _MOST_Y, _MOST_Y_TOKENS, _MOST_Y_FULL = 110, 24, 48, 80
-_FULL = 0.9  # share of the places taken, with shedding: then the law is a ridge along full places
+_FULL = 0.9  # load, or share of the places taken, with shedding: then the law is a ridge along full places
 _MOST_UP = 3  # levels that y may rise in one step
 _MOST_DRAFTS = 5
 _SETTLED = 1e-10  # relative change of a round
@@ -70,11 +70,12 @@ def make_mesh(
     """
     served_rps = rate_rps if patience is None else rate_rps * min(1.0, 0.97 / load)
     n, gap = mean_field(engine, rule, served_rps)
+    ridge = patience is not None and max(load, n / engine.slots) > _FULL and _is_tight(engine, n)
     reach = _first_reach(engine, rule, served_rps, n, gap)
     if patience is not None:
         reach = _bounded_reach(patience, engine, rule, rate_rps, n=n, reach=reach)
     for _ in range(_MOST_DRAFTS):
-        draft = _draft(engine, rule, rate_rps, n, reach, sheds=patience is not None)
+        draft = _draft(engine, rule, rate_rps, n, reach, ridge=ridge)
         if patience is not None:
             draft = replace(draft, thinned=patience(draft))
         chain = StepsAt.of(draft, n)
@@ -82,7 +83,7 @@ def make_mesh(
             break
         reach *= 1.5
     if wider > 1:
-        draft = _draft(engine, rule, rate_rps, n, wider * reach, sheds=patience is not None)
+        draft = _draft(engine, rule, rate_rps, n, wider * reach, ridge=ridge)
         if patience is not None:
             draft = replace(draft, thinned=patience(draft))
         chain = StepsAt.of(draft, n)
@@ -129,7 +130,7 @@ def _is_tight(engine: Engine, n: float) -> bool:
 
 
 def _draft(
-    engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float, *, sheds: bool = False
+    engine: Engine, rule: Rule, rate_rps: float, n: float, reach: float, *, ridge: bool = False
 ) -> Mesh:
     demand, mean = engine.demand, engine.demand.mean_prompt
     room = rule.room_tokens(engine, n)
@@ -145,7 +146,7 @@ def _draft(
     else:
         top = n + spread_n + share * n_w * cell / 2
     n_y = _MOST_Y_TOKENS if engine.is_memory_work else _MOST_Y
-    if sheds and n > _FULL * engine.slots:
+    if ridge:
         n_y = _MOST_Y_FULL
     return Mesh(
         engine=engine, rule=rule, rate_rps=rate_rps, n_mean=n, cell=cell, n_w=n_w,

@@ -103,17 +103,31 @@ def with_own(mesh: Mesh, thinned: Thinned, nodes: Floats, ahead: Floats, rests_s
     ]
     mean = np.stack([each @ weight for each, weight in zip(alone, weights, strict=True)], axis=1)
     own = low[:, None, None, :] + stays * (mean - low)[:, None, None, :]
-    free, length = ahead * ~waits[:, None, :], next_fast_len(2 * n, real=True)
-    whole = np.zeros((*ahead.shape[:2], length // 2 + 1), dtype=complex)
-    for group, part in enumerate(thinned.groups):
-        inner = free * stays[:, :, :, group]
-        spread_ahead = np.zeros((*ahead.shape[:2], n))
-        spread_ahead[:, :, 0] = inner[:, :, 0]
-        for step in range(1 - FINE, FINE):  # each cell as a triangle; nothing ahead stays nothing
-            places = np.arange(1, inner.shape[2]) * FINE + step
-            spread_ahead[:, :, places] += inner[:, :, 1:] * (FINE - abs(step)) / FINE**2
-        own_law = spread(tokens[part] / fine, demand.prompt_probs[part], n)
-        whole += np.fft.rfft(spread_ahead, length, axis=2) * np.fft.rfft(own_law, length)
-    law = np.fft.irfft(whole, length, axis=2).clip(0.0)
-    law[:, :, n - 1] += law[:, :, n:].sum(axis=2)
-    return Kept(totals=law[:, :, :n], mass=mass, before_s=before, own_s=own)
+    free = (ahead * ~waits[:, None, :])[..., None] * stays
+    return Kept(totals=_joined(thinned, free, fine, n), mass=mass, before_s=before, own_s=own)
+
+
+def _joined(thinned: Thinned, free: Floats, fine: float, n: int) -> Floats:
+    """Laws (nodes, rests, n) on fine cells of what is ahead, (nodes, rests, n_w, g), and the own prompt.
+
+    Each cell ahead is a triangle of fine ones, and nothing ahead stays nothing. On every ``FINE``-th place
+    only, a law has a transform that repeats itself ``FINE`` times, so the transforms are of cells.
+    """
+    tokens, probs = thinned.engine.weighted_tokens, thinned.engine.demand.prompt_probs
+    cells = next_fast_len(2 * n // FINE + 1)
+    length = FINE * cells
+    own = np.fft.rfft([spread(tokens[part] / fine, probs[part], n) for part in thinned.groups], length)
+    triangle = np.zeros(length)
+    triangle[np.arange(1 - FINE, FINE)] = (FINE - np.abs(np.arange(1 - FINE, FINE))) / FINE**2
+    shape, none = free.shape[:2], free[:, :, 0].reshape(-1, len(own))
+    some = free.copy()
+    some[:, :, 0] = 0.0
+    laws = np.moveaxis(np.fft.fft(some, cells, axis=2), 2, 0).reshape(cells, -1, len(own))
+    half = own.shape[1]
+    turns = np.zeros((-(-half // cells) * cells, len(own)), dtype=complex)
+    turns[:half] = (own * np.fft.rfft(triangle)).T
+    whole = laws @ turns.reshape(-1, cells, len(own)).transpose(1, 2, 0)  # (cells, nodes * rests, turns)
+    whole = np.moveaxis(whole, 2, 0).reshape(-1, len(none))[:half].T + none @ own
+    law = np.fft.irfft(whole, length, axis=1).clip(0.0)
+    law[:, n - 1] += law[:, n:].sum(axis=1)
+    return np.asarray(law[:, :n].reshape(*shape, n))

@@ -108,6 +108,26 @@ def test_above_the_limit_goodput_is_zero() -> None:
     assert search.between([5.0, 10.0]).tolist() == pytest.approx([mm1(5.0), 0.0])
 
 
+def test_beyond_the_end_of_a_guide_the_curve_itself_is_asked() -> None:
+    rates = np.linspace(1.0, 8.0, 40)
+    search = Search(lambda rate: 1 / (1 + math.exp(0.5 * rate - 8)), guide=(rates, np.ones(40)))
+    search.reach(0.9)
+    assert search.crossing(0.9, rtol=3e-3) == pytest.approx(2 * (8 - math.log(9)), rel=4e-3)
+    assert search.n_asked <= 5
+
+
+@pytest.mark.parametrize(("last", "why"), [(9.0, "no answer at .*: ends here"), (1e9, "still at least 0.9")])
+def test_the_end_of_what_is_known_is_not_taken_for_a_knee(last: float, why: str) -> None:
+    def good(rate: float) -> float:
+        if rate > last:
+            raise ConfigError("ends here")
+        return 0.95
+
+    search = Search(good, guide=([4.0, 8.0], [1.0, 1.0]))
+    with pytest.raises(ConvergenceError, match=why):
+        search.reach(0.9)
+
+
 @pytest.mark.parametrize("rates", [[], [2.0, 1.0], [0.0, 1.0]])
 def test_a_guide_without_increasing_rates_is_refused(rates: list[float]) -> None:
     with pytest.raises(ConfigError, match="guide"):
