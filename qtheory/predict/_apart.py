@@ -68,6 +68,7 @@ def model_of(setting: Setting) -> PoolModel:
     return PoolModel(
         prefill=setting.engine,
         decode=setting.engine,
+        arrivals=setting.workload.arrivals,
         rate_rps=setting.rate_rps,
         n_prefill=pools.n_prefill,
         n_decode=pools.n_decode,

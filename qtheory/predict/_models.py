@@ -16,6 +16,7 @@ from qtheory.system.scheduler import WHOLE_PROMPT_BUDGET_TOKENS, SchedulerSpec
 from qtheory.system.workload import Arrivals, MmppArrivals, Workload
 
 from . import _apart, _chunked, _fcfs, _orca, _sjf, _slo, _static
+from ._phased import has_phases
 from ._setting import Setting
 from ._steps import Rule
 from .limits import Limit
@@ -35,6 +36,7 @@ __all__ = [
 Columns = dict[str, Any]
 Floats = NDArray[np.float64]
 _CLOSE_LOAD = 0.95
+_IN_PHASES = ("static", "disaggregated")  # their arrivals keep their phases
 _MOST_UNHELD = 1e-3  # share of prompts longer than memory that may be passed over
 
 
@@ -130,7 +132,9 @@ def outside(setting: Setting, limit: Limit, *, starved_frac: float = 0.0) -> tup
             engine.is_kv_limited
         ),
         "prefix cache: not modelled, every prompt is computed whole": setting.replica.prefix_cache,
-        "arrivals are not Poisson: taken as batches with the same long-run variance": demand.burstiness != 1,
+        "arrivals are not Poisson: taken as batches with the same long-run variance": (
+            demand.burstiness != 1 and not (spec.name in _IN_PHASES and has_phases(setting.workload.arrivals))
+        ),
         f"prompts of more than {engine.budget_tokens} tokens {REJECTED_NOTE}": (
             spec.whole_prompts and longest > engine.budget_tokens
         ),

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.system.slo import Slo
+from qtheory.system.workload import Arrivals
 
 from ._gridlaw import GridLaw, law_of_atoms
 from ._numeric import statistics
+from ._phased import phased
 from ._pool_decode import DecodePool, erlang_wait
 from ._round_chain import RoundChain, solve_rounds
 from ._round_waits import RoundLaws
@@ -37,6 +39,7 @@ class PoolModel:
 
     prefill: Engine
     decode: Engine
+    arrivals: Arrivals
     rate_rps: float
     n_prefill: int
     n_decode: int
@@ -103,7 +106,14 @@ class PoolModel:
 
     @cached_property
     def _chain(self) -> RoundChain:
-        return solve_rounds(self._rounds, self.rate_rps / self.n_prefill, self.bursts)
+        arrivals = phased(
+            self.arrivals,
+            self.rate_rps,
+            shortest_s=float(self._rounds.mean_s()[0]),
+            burstiness=self.prefill.demand.burstiness,
+            n_equal=self.n_prefill,
+        )
+        return solve_rounds(self._rounds, self.rate_rps / self.n_prefill, arrivals)
 
     @property
     def bursts(self) -> float:

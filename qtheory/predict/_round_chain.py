@@ -10,19 +10,23 @@ from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConvergenceError
 
+from ._phased import Phased
 from ._rounds import Rounds
 
-__all__ = ["RoundChain", "solve_rounds"]
+__all__ = ["FULL_AHEAD", "RoundChain", "solve_rounds"]
 
 Floats = NDArray[np.float64]
 
 _N_TIMES = 400
-_QUEUES = 4  # numbers waiting that are listed, in largest batches; above them the law is geometric
+FULL_AHEAD = 4
+"""Full batches ahead of a request that are counted one by one."""
+
+_QUEUES = 3  # numbers waiting that are listed at a load of 1, in largest batches besides one
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RoundChain:
-    """The chain of numbers waiting at the start of a batch, of batches that take what they may.
+    """The chain of numbers waiting, and phases of arrivals, at the start of a batch that takes what it may.
 
     The rows are M/G^[1,b]/1 with a random b [1]_: what waits is taken if it fits, else a batch of the law of
     full ones. Numbers above those listed are geometric with the root of the increments' transform.
@@ -34,7 +38,7 @@ class RoundChain:
 
     rounds: Rounds
     rate_rps: float
-    mean_group: float  # requests that arrive at once
+    arrivals: Phased
     cell_s: float
     n_waiting: int
 
@@ -45,16 +49,8 @@ class RoundChain:
 
     @cached_property
     def counts(self) -> Floats:
-        """P(k arrive) (t, n_waiting + most + 1) in each of the times; the last holds the rest."""
-        n = self.n_waiting + self.rounds.most + 1
-        length = 1 << int(np.ceil(np.log2(3 * n + 64)))
-        z = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length)
-        group = z / (self.mean_group - (self.mean_group - 1) * z)
-        exponent = np.outer(self.rate_rps / self.mean_group * self.times_s, group - 1)
-        law = np.fft.irfft(np.exp(exponent), length, axis=1).clip(0.0)
-        kept = law[:, :n].copy()
-        kept[:, -1] += np.maximum(1 - kept.sum(axis=1), 0.0)
-        return kept
+        """P(k arrive and the phase goes from i to j) (t, p, n_waiting + most + 1, p) in each of the times."""
+        return self.arrivals.counts(self.times_s, self.n_waiting + self.rounds.most + 1)
 
     @cached_property
     def part_laws(self) -> Floats:
@@ -71,22 +67,36 @@ class RoundChain:
         """Law (t,) of the seconds of any batch that leaves somebody."""
         return np.asarray(self.rounds.full @ self.full_laws)
 
+    def _arrived(self, laws: Floats) -> Floats:
+        """P(k arrive in batches of these laws and the phase goes from i to j) (most, p, k, p)."""
+        counts = self.counts
+        return np.asarray((laws @ counts.reshape(len(counts), -1)).reshape(len(laws), *counts.shape[1:]))
+
     @cached_property
-    def group_law(self) -> Floats:
-        """Law (n_waiting,) of the number 1, 2, ... that end an idle time together."""
-        k = np.arange(self.n_waiting)
-        law = (1 - 1 / self.mean_group) ** k / self.mean_group
+    def _arrived_full(self) -> Floats:
+        return self._arrived(self.full_laws)
+
+    @cached_property
+    def _after_idle(self) -> Floats:
+        """P(q end an idle time together, in phase j) (p, n_waiting, p)."""
+        k, more = np.arange(self.n_waiting), 1 - 1 / self.arrivals.mean_group
+        law = more**k * (1 - more)
         law[-1] += 1 - law.sum()
-        return np.asarray(law)
+        return np.asarray(self.arrivals.after_idle[:, None, :] * law[:, None])
 
     @cached_property
     def decay(self) -> float:
-        """Ratio of P(q + 1 wait) to P(q wait) for large q: 1/z with E[z^(arrivals - batch)] = 1, z > 1."""
-        rows = self.full_laws @ self.counts
-        sizes, k = np.arange(1.0, self.rounds.most + 1), np.arange(self.counts.shape[1])
+        """Ratio of P(q + 1 wait) to P(q wait) for large q.
+
+        It is 1/z with the z > 1 at which the matrix of E[z^(arrivals - batch)] over phases has the root 1.
+        """
+        full = self.rounds.full
+        sizes, k = np.arange(1.0, self.rounds.most + 1), np.arange(float(self.counts.shape[2]))
+        rows = self._arrived_full.transpose(0, 1, 3, 2)  # (most, i, j, k)
 
         def surplus(z: float) -> float:
-            return float((self.rounds.full * z**-sizes) @ (rows @ z**k)) - 1
+            matrix = np.tensordot(full * z**-sizes, rows @ z**k, axes=1)
+            return float(np.abs(np.linalg.eigvals(matrix)).max()) - 1
 
         low, high = 1.0, 1.0 + 1e-4
         while surplus(high) < 0 and high < 3:
@@ -98,72 +108,79 @@ class RoundChain:
 
     @cached_property
     def waiting(self) -> Floats:
-        """P(q wait when a batch is formed) (n_waiting,), q = 1, 2, ..."""
-        n, most = self.n_waiting, self.rounds.most
-        rows = np.zeros((n + most, n))
-        arrived = self.counts
-        part, full = self.part_laws @ arrived, self.full_laws @ arrived
-        for size in range(1, most + 1):
-            to = part[size - 1].copy()
-            rows[size - 1] += self.rounds.room[size - 1] * to[1 : n + 1]
-            rows[size - 1] += self.rounds.room[size - 1] * to[0] * self.group_law
-            share = self.rounds.full[size - 1]
-            if share > 1e-12:
-                for q in range(size + 1, n + most + 1):
-                    left = q - size
-                    if left <= n:
-                        rows[q - 1, left - 1 :] += share * full[size - 1, : n - left + 1]
+        """P(q wait when a batch is formed, in phase i) (n_waiting, p), q = 1, 2, ..."""
+        n, most, p = self.n_waiting, self.rounds.most, self.arrivals.n_phases
+        rows = np.zeros((n + most, p, n, p))
+        part = self._arrived(self.part_laws) * self.rounds.room[:, None, None, None]
+        full = self._arrived_full * self.rounds.full[:, None, None, None]
+        rows[:most] = part[:, :, 1 : n + 1]
+        rows[:most] += np.tensordot(part[:, :, 0], self._after_idle, axes=1)
+        least = int(np.flatnonzero(self.rounds.full > 1e-12)[0])
+        for left in range(1, n + 1):
+            rows[left + least : left + most, :, left - 1 :] += full[least:, :, : n - left + 1]
         beyond = self.decay ** np.arange(1, most + 1)
-        rows[n - 1] += beyond @ rows[n:]
-        rows = rows[:n]
-        system = np.eye(n) - rows
-        weights = np.ones(n)
+        rows[n - 1] += np.tensordot(beyond, rows[n:], axes=1)
+        system = np.eye(n * p) - rows[:n].reshape(n * p, n * p)
+        weights = np.ones((n, p))
         weights[-1] = 1 / (1 - self.decay)
-        system[:, 0] = weights
-        right = np.zeros(n)
+        system[:, 0] = weights.ravel()
+        right = np.zeros(n * p)
         right[0] = 1.0
-        found = np.linalg.solve(system.T, right)
+        found = np.linalg.solve(system.T, right).reshape(n, p)
         if found.min() < -1e-6:
             raise ConvergenceError(f"rate_rps={self.rate_rps:g}: no law of the batches; simulate it")
-        return np.asarray(found.clip(0.0) / (found.clip(0.0) @ weights))
+        return np.asarray(found.clip(0.0) / (found.clip(0.0) * weights).sum())
 
     @cached_property
     def taken(self) -> Floats:
-        """P(a batch takes b of all who wait) (most,)."""
-        return np.asarray(self.waiting[: self.rounds.most] * self.rounds.room)
+        """P(a batch takes b of all who wait, and starts in phase i) (most, p)."""
+        return np.asarray(self.waiting[: self.rounds.most] * self.rounds.room[:, None])
 
     @cached_property
     def leaving(self) -> Floats:
-        """P(a batch takes b and leaves l) (most, left + 1); l = 0 stays empty."""
-        n, most = self.n_waiting, self.rounds.most
-        law = np.zeros((most, n + 1))
+        """P(a batch takes b, leaves l and starts in phase i) (most, left + 1, p); the last l are all more."""
+        most, last = self.rounds.most, self.waiting[-1]
+        n = max(self.n_waiting, (FULL_AHEAD + 1) * most)
+        more = self.decay ** np.arange(1.0, n - self.n_waiting + 1)
+        waiting = np.concatenate([self.waiting, more[:, None] * last])
+        law = np.zeros((most, n + 1, self.arrivals.n_phases))
         for size in range(1, most + 1):
-            law[size - 1, 1 : n - size + 1] = self.waiting[size:] * self.rounds.full[size - 1]
-            tail = self.waiting[-1] * self.decay / (1 - self.decay) * self.rounds.full[size - 1]
+            law[size - 1, 1 : n - size + 1] = waiting[size:] * self.rounds.full[size - 1]
+            tail = waiting[-1] * self.decay / (1 - self.decay) * self.rounds.full[size - 1]
             law[size - 1, n - size] += tail
         return law
+
+    @property
+    def one_more_full(self) -> float:
+        """P(another full batch is ahead of a request with many of them ahead): by the geometric law."""
+        return float(self.rounds.full @ self.decay ** np.arange(1.0, self.rounds.most + 1))
 
     @cached_property
     def empty(self) -> float:
         """P(nobody waits at the end of a batch)."""
-        return float(self.taken @ (self.part_laws @ self.counts[:, 0]))
+        by_start = np.tensordot(self.part_laws, self.counts[:, :, 0].sum(axis=2), axes=1)  # (most, p)
+        return float((self.taken * by_start).sum())
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        """Law (most,) of the size of a batch."""
+        return np.asarray(self.taken.sum(axis=1) + self.leaving.sum(axis=(1, 2)))
 
     @cached_property
     def per_batch(self) -> float:
         """Mean requests of a batch."""
-        sizes = np.arange(1, self.rounds.most + 1)
-        return float(sizes @ (self.taken + self.leaving.sum(axis=1)))
+        return float(np.arange(1, self.rounds.most + 1) @ self._sizes)
 
     @cached_property
     def sizes_seen(self) -> Floats:
         """Law (most,) of the batch that serves a request."""
-        seen = np.arange(1, self.rounds.most + 1) * (self.taken + self.leaving.sum(axis=1))
+        seen = np.arange(1, self.rounds.most + 1) * self._sizes
         return np.asarray(seen / seen.sum())
 
 
-def solve_rounds(rounds: Rounds, rate_rps: float, burstiness: float) -> RoundChain:
-    """The chain at a rate below the limit; arrivals in geometric groups of the index of dispersion."""
-    mean_group = max((1 + burstiness) / 2, 1.0)
+def solve_rounds(rounds: Rounds, rate_rps: float, arrivals: Phased) -> RoundChain:
+    """The chain at a rate below the limit."""
     cell_s = rounds.longest_s / (_N_TIMES - 2)
-    n = max(_QUEUES * rounds.most, 48) + int(6 * mean_group)
-    return RoundChain(rounds=rounds, rate_rps=rate_rps, mean_group=mean_group, cell_s=cell_s, n_waiting=n)
+    load = rate_rps / rounds.limit_rps
+    n = max(int((1 + _QUEUES * load) * rounds.most), 48) + int(6 * arrivals.mean_group)
+    return RoundChain(rounds=rounds, rate_rps=rate_rps, arrivals=arrivals, cell_s=cell_s, n_waiting=n)

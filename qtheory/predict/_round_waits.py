@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._cells import spread
 from ._gridlaw import GridLaw
-from ._round_chain import RoundChain
+from ._round_chain import FULL_AHEAD, RoundChain
 
 __all__ = ["RoundLaws"]
 
@@ -18,8 +18,9 @@ Floats = NDArray[np.float64]
 
 _BINS = 32  # groups of batch times
 _PARTS = 5  # groups of batch sizes
-_AHEAD = 48  # full batches ahead of a request at most
 _NEGLIGIBLE = 1e-7
+_CUT_OFF = 1e-9
+_MOST_BATCHES = 4000  # of a wait
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,42 +31,53 @@ class RoundLaws:
 
     @cached_property
     def _left(self) -> Floats:
-        """P(l are left by a batch, which takes t) (n_waiting + 1, t)."""
+        """P(l are left by a batch that starts in phase i, and it takes t) (p, n_waiting + 1, t)."""
         chain = self.chain
-        law = np.asarray(chain.leaving.T @ chain.full_laws)
-        law[0] += chain.taken @ chain.part_laws
-        return law
+        law = np.tensordot(chain.leaving.T, chain.full_laws, axes=1)
+        law[:, 0] += chain.taken.T @ chain.part_laws
+        return np.asarray(law)
+
+    @cached_property
+    def _ahead(self) -> Floats:
+        """Rate, over the mean, of those who come t after a batch began with a or more before (p, t, a)."""
+        chain = self.chain
+        rates = chain.arrivals.request_rps / chain.rate_rps
+        counts = chain.counts @ rates  # (t, p, k)
+        group = chain.arrivals.mean_group
+        if group > 1:
+            own = (1 - 1 / group) ** np.arange(counts.shape[2]) / group
+            width = 2 * counts.shape[2]
+            both = np.fft.irfft(np.fft.rfft(counts, width, axis=2) * np.fft.rfft(own, width), width, axis=2)
+            counts = both[:, :, : counts.shape[2]].clip(0.0)
+        beyond = np.cumsum(counts[:, :, ::-1], axis=2)[:, :, ::-1].transpose(1, 0, 2)
+        return np.asarray((beyond[:, :-1] + beyond[:, 1:]) / 2)  # in the middle of cells
 
     @cached_property
     def _waits(self) -> list[Floats]:
-        """Requests of a cycle (t, r) with 0, 1, ... full batches ahead, by the rest r of the batch found."""
-        chain, left = self.chain, self._left
-        n = len(left)
-        counts = chain.counts
-        group = chain.mean_group
-        if group > 1:
-            own = (1 - 1 / group) ** np.arange(counts.shape[1]) / group
-            width = 2 * counts.shape[1]
-            both = np.fft.irfft(np.fft.rfft(counts, width, axis=1) * np.fft.rfft(own, width), width, axis=1)
-            counts = both[:, : counts.shape[1]].clip(0.0)
-        beyond = 1 - np.cumsum(counts, axis=1) + counts  # (t, a) P(at least a come)
-        beyond = (beyond[:-1] + beyond[1:]) / 2  # in the middle of cells
+        """Requests of a cycle (t, r) with 0, 1, ... full batches ahead, by the rest r of the batch found.
+
+        The last are all with more.
+        """
+        chain, left, ahead = self.chain, self._left, self._ahead
+        n = left.shape[1]
         found, full, cap = [], chain.rounds.full, np.array([1.0])
-        at_least = np.repeat(left.sum(axis=0)[:, None], beyond.shape[0], axis=1)  # (t, u)
+        at_least = left.sum(axis=1).T @ ahead[:, :, 0]  # (t, u)
         total = float(np.tril(at_least, -1).sum())
-        for _ in range(_AHEAD):
+        for _ in range(FULL_AHEAD):
             cap = np.convolve(cap, np.append(0.0, full))
-            shifted = np.zeros((n, beyond.shape[1]))
+            shifted = np.zeros((n, ahead.shape[2]))
             for c in np.flatnonzero(cap > 1e-12):
                 places = np.maximum(c - np.arange(n), 0)
-                inside = places < beyond.shape[1]
+                inside = places < ahead.shape[2]
                 np.add.at(shifted, (np.flatnonzero(inside), places[inside]), cap[c])
-            more = left.T @ (shifted @ beyond.T)
+            more = np.zeros_like(at_least)
+            for by_time, coming in zip(left, ahead, strict=True):
+                more += by_time.T @ (shifted @ coming.T)
             found.append(self._by_rest(at_least - more))
             if float(np.tril(more, -1).sum()) < _NEGLIGIBLE * total:
-                break
+                return found
             at_least = more
-        return found
+        return [*found, self._by_rest(at_least)]
 
     def _by_rest(self, by_age: Floats) -> Floats:
         """From (t, u), u the time since the batch began, to (t, r) requests."""
@@ -79,7 +91,7 @@ class RoundLaws:
     @cached_property
     def _idle(self) -> float:
         """Requests of a cycle that come while nobody is served."""
-        return self.chain.empty * self.chain.mean_group
+        return self.chain.empty * self.chain.arrivals.mean_group
 
     @cached_property
     def _parts(self) -> list[NDArray[np.intp]]:
@@ -92,12 +104,14 @@ class RoundLaws:
     def _next_batch(self) -> tuple[Floats, Floats]:
         """P(b serve those who come within t and find the place at once) (t, most): all who wait, or full."""
         chain = self.chain
-        most, counts = chain.rounds.most, chain.counts
-        width = 1 << int(np.ceil(np.log2(counts.shape[1] + len(self._left))))
-        left = self._left.T / np.maximum(self._left.sum(axis=0), 1e-300)[:, None]
-        others = np.fft.irfft(
-            np.fft.rfft(left, width, axis=1) * np.fft.rfft(counts, width, axis=1), width, axis=1
-        ).clip(0.0)[:, :most]
+        most, counts = chain.rounds.most, chain.counts.sum(axis=3).transpose(1, 0, 2)  # (p, t, k)
+        beside = counts[:, :, 1:] * np.arange(1.0, counts.shape[2])  # who has k others has come with k + 1
+        width = 1 << int(np.ceil(np.log2(counts.shape[2] + self._left.shape[1])))
+        left = np.fft.rfft(self._left.transpose(0, 2, 1), width, axis=2)
+        others = np.fft.irfft((left * np.fft.rfft(beside, width, axis=2)).sum(axis=0), width, axis=1).clip(
+            0.0
+        )
+        others = (others / np.maximum(others.sum(axis=1, keepdims=True), 1e-300))[:, :most]
         above = np.maximum(1 - np.cumsum(others, axis=1), 0.0)
         part, full = others * chain.rounds.room, above * chain.rounds.full
         total = np.maximum((part + full).sum(axis=1, keepdims=True), 1e-300)
@@ -110,13 +124,13 @@ class RoundLaws:
         rounds, cell = chain.rounds, chain.cell_s
         width = int(max(rounds.prompt_s.max(), rounds.full_prompt_s.max()) / cell) + 3
         part_s, full_s = (_on_cells(table, cell, width) for table in (rounds.prompt_s, rounds.full_prompt_s))
-        length = 1 << int(np.ceil(np.log2((len(waits) + 1) * len(chain.times_s) + width)))
+        length = 1 << int(np.ceil(np.log2(waits[0].shape[1] + width)))
         mass = waits[0].sum(axis=1)
         bins = np.minimum(np.cumsum(mass) / max(mass.sum(), 1e-300) * _BINS, _BINS - 1).astype(int)
         rests = np.zeros((_BINS, waits[0].shape[1]))
         np.add.at(rests, bins, waits[0])
         rest_f = np.fft.rfft(rests, length, axis=1)
-        later_f = self._later(length)
+        later, later_f = self._later
         taken, full = self._next_batch
         sizes = np.arange(1, rounds.most + 1)
         ended = rounds.full * sizes / (rounds.full @ sizes)
@@ -126,29 +140,39 @@ class RoundLaws:
             by_bin = np.zeros((_BINS, width))
             np.add.at(by_bin, bins, mass[:, None] * each)
             by_bin /= np.maximum(np.bincount(bins, mass, _BINS), 1e-300)[:, None]
-            total_f = (rest_f * np.fft.rfft(by_bin, length, axis=1)).sum(axis=0)
-            total_f += later_f * np.fft.rfft(ended[part] @ full_s[part], length)
-            law = np.fft.irfft(total_f, length).clip(0.0)
+            law = np.fft.irfft(later_f * np.fft.rfft(ended[part] @ full_s[part], later), later)
+            soon = np.fft.irfft((rest_f * np.fft.rfft(by_bin, length, axis=1)).sum(axis=0), length)
+            law[:length] += soon[: len(law)]
             law[:width] += self._idle * (self._group_sizes[part] @ part_s[part])
-            laws.append(law)
+            laws.append(law.clip(0.0))
         return laws
 
     @cached_property
     def _group_sizes(self) -> Floats:
         """Law (most,) of the batch of those who end an idle time."""
-        most, group = self.chain.rounds.most, self.chain.mean_group
+        most, group = self.chain.rounds.most, self.chain.arrivals.mean_group
         k = np.arange(1.0, most + 1)
         seen = k * (1 - 1 / group) ** (k - 1)
         return np.asarray(seen / seen.sum())
 
-    def _later(self, length: int) -> Floats:
-        """Transform of the wait of those with full batches ahead."""
+    @cached_property
+    def _later(self) -> tuple[int, Floats]:
+        """Length and transform of the wait of those with full batches ahead.
+
+        Of those with many ahead each batch is followed by another one with the same probability.
+        """
+        one_more, n_cells = self.chain.one_more_full, len(self.chain.times_s)
+        is_long = len(self._waits) > FULL_AHEAD
+        n_more = np.log(_CUT_OFF) / np.log(one_more) if is_long else 0.0
+        n_batches = len(self._waits) + min(int(n_more), _MOST_BATCHES) + 1
+        length = 1 << int(np.ceil(np.log2(n_batches * n_cells)))
         batch = np.fft.rfft(self.chain.full_law, length)
         total, power = np.zeros_like(batch), np.ones_like(batch)
-        for wait in self._waits[1:]:
+        for ahead, wait in enumerate(self._waits[1:], 1):
             power = power * batch
-            total = total + power * np.fft.rfft(wait.sum(axis=0), length)
-        return np.asarray(total)
+            found = power * np.fft.rfft(wait.sum(axis=0), length)
+            total += found if ahead < FULL_AHEAD else found * (1 - one_more) / (1 - one_more * batch)
+        return length, np.asarray(total)
 
     @cached_property
     def gaps(self) -> tuple[Floats, Floats]:
@@ -161,7 +185,7 @@ class RoundLaws:
         """The law of cells with these masses."""
         cell, total = self.chain.cell_s, float(mass.sum())
         mean = cell * float(np.arange(len(mass)) @ mass) / total
-        kept = int(np.flatnonzero(mass > 1e-12 * total)[-1]) + 2
+        kept = min(int(np.flatnonzero(mass > 1e-12 * total)[-1]) + 2, len(mass))
         cdf = np.append(0.0, np.cumsum(mass[:kept]) / total)
         edges = cell * np.maximum(np.arange(kept + 1) - 0.5, 0.0)
         return GridLaw(times_s=edges, cdf=np.minimum(cdf, 1.0), mean_s=mean)

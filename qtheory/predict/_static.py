@@ -14,6 +14,7 @@ from qtheory.system.workload import OpenArrivals
 from ._bursts import burstiness_within
 from ._gridlaw import GridLaw, law_of_atoms
 from ._numeric import statistics
+from ._phased import phased
 from ._round_chain import solve_rounds
 from ._round_formulas import RoundFormulas
 from ._round_waits import RoundLaws
@@ -38,7 +39,13 @@ def limit(setting: Setting) -> Limit:
 def numeric(setting: Setting) -> dict[str, Any]:
     """Columns from the chain of the numbers waiting when a batch is formed."""
     demand, slo, rounds = setting.engine.demand, setting.slo, Rounds(setting.engine)
-    chain = solve_rounds(rounds, setting.rate_rps, _burstiness(setting, rounds))
+    arrivals = phased(
+        setting.workload.arrivals,
+        setting.rate_rps,
+        shortest_s=float(rounds.mean_s()[0]),
+        burstiness=_burstiness(setting, rounds),
+    )
+    chain = solve_rounds(rounds, setting.rate_rps, arrivals)
     laws, seen = RoundLaws(chain), chain.sizes_seen
     times = {"ttft": laws.law(_sum(laws.first)), "e2e": laws.law(_sum(laws.whole))}
     found: dict[str, Any] = {"mean_decoding": 0.0}

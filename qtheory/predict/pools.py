@@ -9,6 +9,7 @@ from qtheory.basics.errors import ConfigError, UnstableError
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.workload import Workload
 
+from ._phased import has_phases
 from ._pools import PoolModel
 from ._setting import Setting
 from .prediction import Prediction
@@ -187,11 +188,12 @@ def _model(
     notes = []
     if prefill.prefix_cache or decode.prefix_cache:
         notes.append("prefix cache: not modelled, every prompt is computed whole")
-    if first.engine.demand.burstiness != 1:
+    if first.engine.demand.burstiness != 1 and not has_phases(workload.arrivals):
         notes.append("arrivals are not Poisson: taken as batches with the same long-run variance")
     return PoolModel(
         prefill=first.engine,
         decode=second.engine,
+        arrivals=workload.arrivals,
         rate_rps=rate_rps,
         n_prefill=plan.n_prefill,
         n_decode=plan.n_decode,

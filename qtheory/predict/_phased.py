@@ -1,0 +1,109 @@
+"""Arrivals in phases, as queues with batches take them: how many come in a time, and from which phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import next_fast_len
+from scipy.special import roots_sh_jacobi
+
+from qtheory.system.workload import Arrivals, GammaArrivals, MmppArrivals
+
+__all__ = ["Phased", "has_phases", "phased"]
+
+Floats = NDArray[np.float64]
+
+_SEVERAL, _MOST_PHASES = 4, 6
+_FEW_COME = 0.5
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Phased:
+    r"""Groups that come as a Markovian arrival process.
+
+    The number in a time t and the phase after it have the transform :math:`e^{(D_0+D_1 g(z))t}` with the
+    transform g of a group [1]_.
+
+    References
+    ----------
+    .. [1] Lucantoni (1991), "New results on the single server queue with a batch Markovian arrival process",
+       Stochastic Models 7, 1-46.
+    """
+
+    without: Floats  # (p, p) D_0
+    coming: Floats  # (p, p) D_1, groups a second
+    mean_group: float = 1.0  # requests that come at once: a geometric number
+
+    @property
+    def n_phases(self) -> int:
+        return len(self.without)
+
+    @cached_property
+    def after_idle(self) -> Floats:
+        """P(j is the phase behind the next group) (p, p) from each phase."""
+        return np.asarray(np.linalg.solve(-self.without, self.coming))
+
+    @property
+    def request_rps(self) -> Floats:
+        """Requests a second (p,) in each phase."""
+        return np.asarray(self.coming.sum(axis=1) * self.mean_group)
+
+    def counts(self, times_s: Floats, n: int) -> Floats:
+        """P(k come and the phase goes from i to j) (t, p, n, p); the last k holds the rest."""
+        length = int(next_fast_len(3 * n + 64, real=True))
+        z = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length)
+        group = z / (self.mean_group - (self.mean_group - 1) * z)
+        values, vectors = np.linalg.eig(
+            self.without + group[:, None, None] * self.coming
+        )  # (z, p), (z, p, p)
+        back = np.linalg.inv(vectors)
+        p = self.n_phases
+        ways = (vectors.transpose(0, 2, 1)[..., None] * back[:, :, None, :]).reshape(len(z), p, p * p)
+        modes = np.exp(values[:, None, :] * times_s[:, None])  # (z, t, p)
+        law = np.fft.irfft((modes @ ways).transpose(1, 2, 0), length)[..., :n].clip(0.0)  # (t, ij, k)
+        ends = (modes[0] @ ways[0]).real  # all that come
+        law[..., -1] += np.maximum(ends - law.sum(axis=2), 0.0)
+        return np.ascontiguousarray(law.reshape(len(times_s), p, p, n).transpose(0, 1, 3, 2))
+
+
+def has_phases(arrivals: Arrivals) -> bool:
+    """Whether arrivals are taken as they are, and not as groups with their variance."""
+    if isinstance(arrivals, MmppArrivals):
+        return len(arrivals.rates) <= _MOST_PHASES
+    return isinstance(arrivals, GammaArrivals) and arrivals.scv > 1
+
+
+def phased(
+    arrivals: Arrivals, rate_rps: float, *, shortest_s: float, burstiness: float, n_equal: int = 1
+) -> Phased:
+    """Arrivals at one of ``n_equal`` queues that each get an equal part at random.
+
+    Gamma gaps that vary more than exponential ones are such with a mean that varies by a beta law [1]_, of
+    which n points keep 2 n - 1 moments; more of them where few come in the ``shortest_s`` of a batch, as
+    then short gaps matter. Phases of their own stay. Others are groups at random moments, as ``burstiness``
+    says, the index of dispersion of all of them.
+
+    References
+    ----------
+    .. [1] Devroye (1986), "Non-uniform random variate generation", Springer, section IX.3.
+    """
+    share = 1 / n_equal
+    if isinstance(arrivals, GammaArrivals) and has_phases(arrivals):
+        shape = 1 / arrivals.scv
+        n = _SEVERAL if rate_rps * share * shortest_s > _FEW_COME else _MOST_PHASES
+        with np.errstate(invalid="ignore"):  # 0 / 0 in a place that is not taken
+            means, weights = roots_sh_jacobi(n, 0.0, shape)
+        leave = rate_rps * shape / means
+        coming = leave[:, None] * (weights / weights.sum())
+        without = -np.diag(leave)
+    elif isinstance(arrivals, MmppArrivals) and has_phases(arrivals):
+        process = arrivals.process(rate_rps)
+        without, coming = np.array(process.without), np.array(process.with_arrival)
+    else:
+        group = max((2 + share * (burstiness - 1)) / 2, 1.0)
+        one = np.full((1, 1), rate_rps * share / group)
+        return Phased(without=-one, coming=one, mean_group=group)
+    return Phased(without=without + (1 - share) * coming, coming=share * coming)
