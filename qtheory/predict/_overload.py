@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from qtheory.system.slo import Slo
 
 from ._astray import Astray
+from ._emptying import emptied_s
 from ._fluid import Fluid
 from ._gridlaw import GridLaw, law_of_atoms
 from ._numeric import statistics
@@ -55,9 +56,9 @@ class _Run:
     def columns(self, slo: Slo) -> dict[str, Any]:
         """Columns of a prediction."""
         times, _, _ = self.waits
-        path, demand = self.fluid.path, self.fluid.engine.demand
+        demand, span_s = self.fluid.engine.demand, emptied_s(self.fluid) - 1 / self.fluid.rate_rps
         laws = {"ttft": self._first_token(), "e2e": self._whole()}
-        found: dict[str, Any] = {"mean_decoding": 0.0}
+        found: dict[str, Any] = {"mean_decoding": 0.0, "makespan_s": span_s}
         if demand.mean_decode > 0:
             steps, probs, seconds = self.decodes
             each = np.broadcast_to(probs[:, None] * _WEIGHTS, seconds.shape)
@@ -65,7 +66,7 @@ class _Run:
             gap_s = float((seconds * each).sum()) / len(times) / demand.mean_decode
             laws["itl"] = self._gaps(gap_s)
             total = self.fluid.rate_rps * self.fluid.duration_s * demand.mean_decode * gap_s
-            found["mean_decoding"] = total / max(float(path.times_s[-1]), self.fluid.duration_s)
+            found["mean_decoding"] = total / span_s
         in_time, quick = self._in_time(slo.ttft_s), self._quick(slo.tpot_s)
         whole = laws["e2e"].within(slo.e2e_s)
         return found | statistics(laws) | {

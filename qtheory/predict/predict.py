@@ -15,8 +15,10 @@ from qtheory.system.scheduler import DISAGGREGATED
 from qtheory.system.workload import ClosedLoop, Workload
 
 from . import _models
+from ._from_empty import still_growing
 from ._overload import finite
 from ._setting import Setting
+from ._steps import Rule
 from .closed_loop import predict_closed_loop
 from .limits import Limit
 from .prediction import Prediction
@@ -79,7 +81,8 @@ def predict(
     duration_s, n_requests : float, int, optional
         Horizon for rates that are not below the limit: seconds for which requests come to an empty system,
         > 0, or their number, >= 1; not both. The fluid model with its diffusion answers then, in either tier,
-        for the schedulers in `OVERLOAD_SCHEDULERS`. Below the limit the answer is the steady state; without a
+        for the schedulers in `OVERLOAD_SCHEDULERS`. Below the limit the answer is the steady state, with a
+        warning where the horizon is too short for it (`predict_over_time` answers from empty); without a
         horizon ``sjf`` has one above it too, of the outputs up to a length, and the others count as shed.
 
     Raises
@@ -162,6 +165,10 @@ def sweep(
     steady = [rate for rate in rates_rps if rate not in above]
     _models.check_phases(workload.arrivals, steady, limit)
     found = dict(zip(steady, _steady(model, setting, limit, steady, tier), strict=True))
+    if horizon is not None and model.steps is not None:
+        found = {
+            rate: _for_a_while(point, model.steps, setting, limit, horizon) for rate, point in found.items()
+        }
     for rate in above:
         found[rate] = _overloaded(model, setting.at_rate(rate, limit.rate_rps), limit, tier, horizon)
     return [found[rate] for rate in rates_rps]
@@ -204,6 +211,14 @@ def _steady(
     ]
 
 
+def _for_a_while(
+    point: Prediction, rule: Rule, setting: Setting, limit: Limit, horizon: _Horizon
+) -> Prediction:
+    """A steady state with what is to be known of it where only a limited time is asked for."""
+    note = still_growing(setting.engine, rule, limit, point.rate_rps, horizon(point.rate_rps))
+    return point if note is None else replace(point, warnings=(note, *point.warnings))
+
+
 def _overloaded(
     model: _models.Model, setting: Setting, limit: Limit, tier: str, horizon: _Horizon | None
 ) -> Prediction:
@@ -225,6 +240,7 @@ def _overloaded(
 
 def _prediction(setting: Setting, limit: Limit, tier: str, found: dict[str, Any]) -> Prediction:
     starves = _models.MODELS[setting.scheduler].starves
+    plain = {name: each.item() if isinstance(each, np.generic) else each for name, each in found.items()}
     return Prediction(
         scheduler=setting.scheduler,
         rate_rps=setting.rate_rps,
@@ -232,7 +248,7 @@ def _prediction(setting: Setting, limit: Limit, tier: str, found: dict[str, Any]
         limit_rps=limit.rate_rps,
         binds=limit.binds,
         warnings=_models.outside(setting, limit, starved_frac=starves * found.get("shed_frac", 0.0)),
-        **found,
+        **plain,
     )
 
 

@@ -34,7 +34,8 @@ class Prediction:
     binds : str
         What stands in the way of a higher limit.
     goodput_frac, goodput_rps, throughput_rps : float
-        Share and rate of good requests, of all that arrive; rate of the served ones.
+        Share of good requests, of all that arrive; good and served requests per second, of a limited time
+        over its makespan.
     mean_ttft_s, p50_ttft_s, p90_ttft_s, p95_ttft_s, p99_ttft_s : float
     mean_tpot_s, p50_tpot_s, p90_tpot_s, p95_tpot_s, p99_tpot_s : float
     mean_itl_s, p50_itl_s, p90_itl_s, p95_itl_s, p99_itl_s : float
@@ -43,11 +44,14 @@ class Prediction:
     ttft_good_frac, tpot_good_frac : float
         Shares of the served requests that meet each limit: the smaller one tells which limit binds.
     mean_decoding : float
-        Requests that decode, time average.
+        Requests that decode, time average: by Little's law ``throughput_rps`` times what E2E is longer than
+        TTFT, in the mean (``mean_running`` of a run counts those in prefill too).
     shed_frac : float
         Share of the requests that are given up, or wait for ever behind shorter ones.
     duration_s : float, optional
         Seconds for which requests come, from an empty system; None in a steady state.
+    makespan_s : float, optional
+        Seconds from the first of them to the last token; None in a steady state.
     end_backlog : float, optional
         Requests not yet begun when the last one comes; None in a steady state.
     in_flight : int, optional
@@ -98,6 +102,7 @@ class Prediction:
     mean_decoding: float
     shed_frac: float = 0.0
     duration_s: float | None = None
+    makespan_s: float | None = None
     end_backlog: float | None = None
     in_flight: int | None = None
     warnings: tuple[str, ...] = ()
@@ -110,13 +115,19 @@ class Prediction:
     @property
     def goodput_rps(self) -> float:
         """Good requests per second."""
-        return self.rate_rps * self.goodput_frac
+        return self._counted_rps * self.goodput_frac
 
     @property
     def throughput_rps(self) -> float:
-        """Served requests per second, while they come."""
-        served = self.rate_rps * (1 - self.shed_frac)
-        return served if self.duration_s is None else served - (self.end_backlog or 0.0) / self.duration_s
+        """Served requests per second."""
+        return self._counted_rps * (1 - self.shed_frac)
+
+    @property
+    def _counted_rps(self) -> float:
+        """Requests per second of the time in which they count: a limited one lasts to its last token."""
+        if self.duration_s is None or self.makespan_s is None:
+            return self.rate_rps
+        return self.rate_rps * self.duration_s / self.makespan_s
 
     def row(self) -> dict[str, Any]:
         """The plain numbers, one key a field."""
