@@ -69,9 +69,6 @@ def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | 
     >>> why_stepwise(requests, Policy(name="chunked", budget_tokens=64), replica)
     'budget_tokens=64 may be smaller than the decode batch (max_seqs=128)'
     """
-    longest = 0
-    if policy.composition.whole_prompts and len(requests):
-        longest = int(np.max(requests.prompt_tokens + requests.output_tokens)) - 1
     given = requests.max_output_tokens
     reasons = {
         "composition": filling(policy) is None,
@@ -100,9 +97,6 @@ def why_stepwise(requests: Requests, policy: Policy, replica: Replica) -> str | 
         and bool(np.any(requests.output_tokens > given)),
         f"budget_tokens={policy.budget_tokens} may be smaller than the decode batch "
         f"(max_seqs={policy.max_seqs})": policy.budget_tokens < policy.max_seqs,
-        f"budget_tokens={policy.budget_tokens} does not hold a preempted prompt of {longest} tokens": (
-            longest > policy.budget_tokens
-        ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 

@@ -189,7 +189,7 @@ class CachedState(State):
         self.cache.settle(self.free)
         self.line.begin_pass()
         if self.outlook is not None:
-            self.outlook.begin_pass(self.tail)
+            self.outlook.begin_pass(self.unfinished())
         passed: list[FastJob] = []  # what they miss is being computed
         computing: set[tuple[Node, int]] = set()
         while True:
@@ -228,7 +228,7 @@ class CachedState(State):
         start = n_hit * bt
         n = known - start
         if n > room:
-            if is_whole:
+            if is_whole and not self.may_be_cut(job):
                 return 0
             n = room
         end = start + n

@@ -86,8 +86,9 @@ class CachedLoop(Loop):
                     break
         if not super()._step(n):
             return False
-        if self._at_end and state.tail is not None:
-            state.publish(state.tail)
+        if self._at_end:
+            for job in state.unfinished():
+                state.publish(job)
         return True
 
     def _sample(self, job: FastJob, end_s: float) -> None:

@@ -68,15 +68,23 @@ def _mixed(state: State) -> int:
     """Running jobs, and whole prompts beside them."""
     n = continue_running(state) if state.n_running else 0
     if state.line.n and not state.preempted:
-        state.admit(state.budget_tokens - n, is_whole=True)
+        room = state.budget_tokens - n
+        if state.chunks:
+            room -= state.chunks[0][1]
+        state.admit(room, is_whole=True)
     return n
 
 
 def _prefill_first(state: State) -> int:
     """Whole prompts alone if any can start, else the running jobs."""
     if state.line.n:
+        tail = state.tail
         state.admit(state.budget_tokens, is_whole=True)
         if state.chunks:
+            if tail is not None:
+                state.overtaken.append(tail)
+                if state.tail is tail:
+                    state.tail = None
             return 0
     return continue_running(state) if state.n_running else 0
 

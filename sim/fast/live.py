@@ -89,6 +89,9 @@ class Live(Halves):
         if state.chunks or state.stalled:
             inside = [*state.stalled, *(job for job, _ in state.chunks if job is not tail)]
             left -= sum(job.computed_tokens for job in inside)
+        if state.overtaken:
+            in_step = [job for job, _ in state.chunks]
+            left -= sum(job.computed_tokens for job in state.overtaken if job not in in_step)
         return left if tail is None else left - tail.computed_tokens
 
     @property

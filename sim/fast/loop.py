@@ -180,6 +180,8 @@ class Loop:
         state = self._state
         if job is state.tail:
             state.tail = None
+        elif state.overtaken:
+            state.put_aside(job)
         if job.n_outputs:
             self._tape.gaps.extend(pack_gap(end_s - job.last_token_s, 0.0, 1, 1))
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 
 from sim.policies import MOST_TOKENS, Chunked, Expected, Mixed, Policy
@@ -118,10 +118,10 @@ class Outlook:
 
     # ---- the gate
 
-    def begin_pass(self, tail: FastJob | None) -> None:
-        """Jobs may come in, beside the unfinished prompt if there is one."""
+    def begin_pass(self, unfinished: Iterable[FastJob]) -> None:
+        """Jobs may come in, beside those whose prompts are under way."""
         self._settle()
-        self._new = 0 if tail is None else self._gate.left_tokens(tail)
+        self._new = sum(map(self._gate.left_tokens, unfinished))
 
     def lets_in(self, job: FastJob, spare_blocks: int, n_running: int) -> bool:
         """Whether ``job`` comes in if so many blocks are left beside what it may need itself."""

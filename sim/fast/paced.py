@@ -186,9 +186,9 @@ class Paced(Live):
 
     def _count(self, tail: FastJob | None) -> None:
         """Those that were let in wait no more."""
-        size = self._block_tokens
+        size, overtaken = self._block_tokens, self.state.overtaken
         for job, _ in self.state.chunks:
-            if job is not tail:
+            if job is not tail and job not in overtaken:
                 self.wanted_blocks -= -(-job.known_tokens // size)
 
     # ---- the end of it
@@ -226,9 +226,7 @@ class Paced(Live):
         members = state.cohort.members()
         for job in members:
             job.last_token_s = state.late.get(job, state.last_decode_s)
-        inside = [*members, *state.stalled, *(job for job, _ in state.chunks)]
-        if state.tail is not None:
-            inside.append(state.tail)
+        inside = [*members, *state.stalled, *(job for job, _ in state.chunks), *state.unfinished()]
         inside = sorted(dict.fromkeys(inside), key=lambda job: job.rank)
         for job in inside:
             job.lost_tokens, job.computed_tokens, job.taken_blocks = job.computed_tokens, 0, 0
@@ -248,5 +246,6 @@ class PacedCachedLoop(Paced, CachedLoop):
 
     def _end_step(self) -> None:
         super()._end_step()
-        if self._at_end and self.state.tail is not None:
-            self._cached.publish(self.state.tail)
+        if self._at_end:
+            for job in self.state.unfinished():
+                self._cached.publish(job)

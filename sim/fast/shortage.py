@@ -20,9 +20,7 @@ def continue_running(state: State) -> int:
     """
     n = _continue_running(state)
     if state.outlook is not None and state.n_running:
-        inside = [*state.cohort.members(), *state.stalled] if state.preempted else None
-        if inside is not None and state.tail is not None:
-            inside.append(state.tail)
+        inside = [*state.cohort.members(), *state.stalled, *state.unfinished()] if state.preempted else None
         state.outlook.continued(inside)
     return n
 
@@ -45,6 +43,8 @@ def run_tail(state: State) -> None:
 
 def _continue_running(state: State) -> int:
     cohort, tail, free = state.cohort, state.tail, state.free
+    if state.overtaken:
+        return _Walk(state).run()
     n = cohort.size
     need = cohort.offsets[cohort.step % state.block_tokens]
     if tail is None:
@@ -71,10 +71,10 @@ class _Walk:
         self.state = state
         members = state.cohort.members()
         self.decodes = set(members)
-        tail = [state.tail] if state.tail is not None else []
-        self.running = sorted(members + tail, key=lambda job: job.rank)
+        prompts = state.unfinished()
+        self.running = sorted(members + prompts, key=lambda job: job.rank)
         self.held = {job: -(-job.computed_tokens // state.block_tokens) for job in members}
-        for job in tail:
+        for job in prompts:
             self.held[job] = job.taken_blocks
         self.planned: dict[FastJob, int] = {}
         self.budget = state.budget_tokens
@@ -107,10 +107,10 @@ class _Walk:
         state = self.state
         state.cohort.remove(leaving)
         state.visit(None)
-        tail = state.tail
-        if tail is not None and tail in self.planned:
-            tail.taken_blocks = self.held[tail]
-            state.chunks.append((tail, self.planned[tail]))
+        for job in state.unfinished():
+            if job in self.planned:
+                job.taken_blocks = self.held[job]
+                state.chunks.append((job, self.planned[job]))
 
     def _tokens(self, job: FastJob, left: int) -> int:
         n = min(job.known_tokens - job.computed_tokens, left)
@@ -142,8 +142,7 @@ class _Walk:
         self.running.remove(job)
         if job in self.decodes:
             job.last_token_s = state.late.pop(job, state.last_decode_s)
-        if job is state.tail:
-            state.tail = None
+        state.put_aside(job)
         state.release(job, self.held.pop(job), self.planned.get(job, 0))
         self.budget += self.planned.pop(job, 0)
 

@@ -30,55 +30,21 @@ __all__ = ["State"]
 class State:
     """Clock, queues and memory. Blocks are counted, not numbered.
 
-    ``tail`` is the one prompt that is under way, always the youngest of the running jobs; ``chunks`` are the
-    prompts of the present step with their tokens, the tail among them. ``late`` holds the members of the
+    ``tail`` is the one prompt that is under way and the youngest of the running jobs; ``overtaken`` are those
+    under way behind which others came in. ``chunks`` are the prompts of the present step with their tokens.
+    ``late`` holds the members of the
     cohort whose last token came at another moment than the end of the cohort's last step. ``most_prompt`` is
     what prompts get of the present step at most.
     """
 
     __slots__ = (
-        "_always_marks",
-        "_charge",
-        "_charges_known",
-        "_max_seqs",
-        "_n_blocks",
-        "_sheds",
-        "_stops_at_cut",
-        "_takes_all",
-        "_unfit",
-        "_watermark",
-        "alone_s",
-        "block_tokens",
-        "budget_tokens",
-        "chunks",
-        "cohort",
-        "expiries",
-        "free",
-        "fresh",
-        "gave_up",
-        "inflow",
-        "kept_free",
-        "last_decode_s",
-        "late",
-        "line",
-        "most_prompt",
-        "n_admitted",
-        "n_barren",
-        "n_running",
-        "now_s",
-        "outlook",
-        "policy",
-        "preempted",
-        "promised",
-        "rejects_at_head",
-        "replica",
-        "reserves",
-        "slack",
-        "stalled",
-        "tail",
-        "tape",
-        "tells_ends",
-    )
+        "_always_marks", "_charge", "_charges_known", "_cuts_outgrown", "_max_seqs", "_n_blocks", "_sheds",
+        "_stops_at_cut", "_takes_all", "_unfit", "_watermark", "alone_s", "block_tokens", "budget_tokens",
+        "chunks", "cohort", "expiries", "free", "fresh", "gave_up", "inflow", "kept_free", "last_decode_s",
+        "late", "line", "most_prompt", "n_admitted", "n_barren", "n_running", "now_s", "outlook",
+        "overtaken", "policy", "preempted", "promised", "rejects_at_head", "replica", "reserves", "slack",
+        "stalled", "tail", "tape", "tells_ends",
+    )  # fmt: skip
 
     def __init__(
         self, requests: Requests, policy: Policy, replica: Replica, inflow: Inflow, tape: Tape | Meter
@@ -92,6 +58,7 @@ class State:
         self.n_running = 0
         self.n_admitted = 0
         self.tail: FastJob | None = None
+        self.overtaken: list[FastJob] = []
         self.chunks: list[tuple[FastJob, int]] = []
         self.preempted: list[FastJob] = []
         self.stalled: list[FastJob] = []  # decodes left out of the present step
@@ -116,6 +83,7 @@ class State:
         self._charges_known = type(policy.admission) is FullPrompt
         self._takes_all = policy.prefill_alloc == "full"
         self.rejects_at_head = policy.on_unfit == "head"
+        self._cuts_outgrown = policy.on_unfit == "arrival"
         self._stops_at_cut = isinstance(policy.composition, PrefillFirstChunked)
         self._always_marks = policy.watermark_scope == "always"
         self._watermark = policy.watermark_blocks(replica.n_blocks)
@@ -169,6 +137,17 @@ class State:
             if self._sheds:
                 self.fresh.append(job)
 
+    def unfinished(self) -> list[FastJob]:
+        """Running jobs with prompts that are under way."""
+        return self.overtaken if self.tail is None else [*self.overtaken, self.tail]
+
+    def put_aside(self, job: FastJob) -> None:
+        """The prompt of a job, if it is under way, is so no more."""
+        if job is self.tail:
+            self.tail = None
+        elif self.overtaken and job in self.overtaken:
+            self.overtaken.remove(job)
+
     def resume_stalled(self) -> None:
         """Decodes that were left out of a step come back for the next."""
         for job in self.stalled:
@@ -178,9 +157,8 @@ class State:
 
     def leave(self) -> None:
         """The clock has stopped: note how far those inside have come."""
-        inside = [*self.line.jobs(), *self.cohort.members(), *self.stalled, *(job for job, _ in self.chunks)]
-        if self.tail is not None:
-            inside.append(self.tail)
+        inside = [*self.line.jobs(), *self.cohort.members(), *self.stalled, *self.unfinished()]
+        inside += [job for job, _ in self.chunks]
         for job in dict.fromkeys(inside):
             self.tape.close(job, Status.UNFINISHED, math.nan)
 
@@ -237,7 +215,7 @@ class State:
             job = line.head()
             known = job.known_tokens
             n = known if known <= room else room
-            if is_whole and n < known:
+            if is_whole and n < known and not self.may_be_cut(job):
                 return
             taken = -(-(known if self._takes_all else n) // bt)
             charged = -(-(known if self._charges_known else self._charge(job, n)) // bt)
@@ -268,9 +246,13 @@ class State:
             if rejects and not (self._stops_at_cut and n < known):
                 self._reject_heads(is_whole)
 
+    def may_be_cut(self, job: FastJob) -> bool:
+        """Whether a job that was preempted has come to have more tokens than whole prompts may."""
+        return self._cuts_outgrown and job.n_outputs > 0 and job.known_tokens > self.budget_tokens
+
     def _begin_admission(self, is_whole: bool) -> None:
         if self.outlook is not None:
-            self.outlook.begin_pass(self.tail)
+            self.outlook.begin_pass(self.unfinished())
         if self.rejects_at_head:
             self._reject_heads(is_whole)
 
