@@ -50,13 +50,12 @@ class State:
         self, requests: Requests, policy: Policy, replica: Replica, inflow: Inflow, tape: Tape | Meter
     ) -> None:
         self.policy, self.replica, self.inflow = policy, replica, inflow
-        self.now_s = 0.0
+        self.now_s = self.last_decode_s = 0.0
         self.block_tokens = replica.block_tokens
         self.budget_tokens = self.most_prompt = policy.budget_tokens
         self.free = replica.n_blocks
         self.promised = 0  # blocks charged to the running jobs by a gate that reserves
-        self.n_running = 0
-        self.n_admitted = 0
+        self.n_running = self.n_admitted = 0
         self.tail: FastJob | None = None
         self.overtaken: list[FastJob] = []
         self.chunks: list[tuple[FastJob, int]] = []
@@ -65,7 +64,6 @@ class State:
         self.gave_up = False
         self.n_barren = 0  # preemptions since a token was last sampled
         self.late: dict[FastJob, float] = {}
-        self.last_decode_s = 0.0
         self.cohort = Cohort(replica.block_tokens)
         self.slack = slack_of(requests, policy, self.cohort)
         self.outlook = outlook_of(policy, self.cohort)
