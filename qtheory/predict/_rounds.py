@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from qtheory.system.steptime import StepLoad
 
 from ._cells import between, spread
+from ._round_longest import longest_of_full
 from ._round_room import Room
 from .inputs import Engine
 
@@ -219,6 +220,13 @@ class Rounds:
         return np.diff(self._longest[1][None, :] ** b[:, None], prepend=0.0, axis=1)
 
     @cached_property
+    def _longest_of_full(self) -> Floats:
+        """The same of batches that leave somebody behind."""
+        return np.diff(
+            longest_of_full(self.engine, self.binds, self.most, self._longest[1]), prepend=0.0, axis=1
+        )
+
+    @cached_property
     def _decode_by_size_s(self) -> Floats:
         """Seconds (most, m) of all decodes."""
         return self.by_size(self._decode_s)
@@ -231,15 +239,20 @@ class Rounds:
         seconds = (1 - share) * self.member_s[:, low] + share * self.member_s[:, low + 1]
         return steps, probs, self.by_size(seconds)
 
+    def _prompts_and_longest(self, *, full: bool) -> tuple[Floats, Floats]:
+        if full:
+            return self.full_prompt_s, self._longest_of_full
+        return self.prompt_s, self._longest_weights
+
     def mean_s(self, *, full: bool = False) -> Floats:
         """Mean seconds (most,) of a batch of 1, 2, ... requests."""
-        prompts = self.full_prompt_s if full else self.prompt_s
-        decodes = (self._decode_by_size_s * self._longest_weights).sum(axis=1)
+        prompts, weights = self._prompts_and_longest(full=full)
+        decodes = (self._decode_by_size_s * weights).sum(axis=1)
         return np.asarray(prompts.mean(axis=1) + decodes)
 
     def var_s(self, *, full: bool = False) -> Floats:
         """Variances (most,) of the same."""
-        prompts, weights = self.full_prompt_s if full else self.prompt_s, self._longest_weights
+        prompts, weights = self._prompts_and_longest(full=full)
         decodes = self._decode_by_size_s
         mean = (decodes * weights).sum(axis=1, keepdims=True)
         return np.asarray(prompts.var(axis=1) + ((decodes - mean) ** 2 * weights).sum(axis=1))
@@ -265,10 +278,10 @@ class Rounds:
 
     def laws(self, cell_s: float, n: int, *, full: bool = False) -> Floats:
         """Laws (most, n) of the seconds of a batch, in cells."""
-        prompts = self.full_prompt_s if full else self.prompt_s
+        prompts, longest = self._prompts_and_longest(full=full)
         share = 1 / prompts.shape[1]
         rows = []
-        for size, weights in enumerate(self._longest_weights):
+        for size, weights in enumerate(longest):
             times = prompts[size][:, None] + self._decode_by_size_s[size][None, :]
             mass = np.broadcast_to(share * weights, times.shape)
             rows.append(spread(times.ravel() / cell_s, mass.ravel(), n))
