@@ -16,6 +16,7 @@ from ._gridlaw import GridLaw, law_of_atoms
 from ._numeric import statistics
 from ._phased import phased
 from ._pool_decode import DecodePool, erlang_wait
+from ._pool_link import LEVELS, SHARES, Transfers
 from ._round_chain import RoundChain, solve_rounds
 from ._round_waits import RoundLaws
 from ._rounds import Rounds
@@ -135,22 +136,18 @@ class PoolModel:
         return law_of_atoms(waits + np.quantile(own, shares), np.full(200, 1 / 200))
 
     @cached_property
-    def transfer(self) -> Floats:
-        """Equally likely seconds from the end of the prefill until the decode instance has the prompt."""
+    def transfers(self) -> Transfers:
+        """The way from the end of the prefill to the decode instance."""
         speed, latency = self.link
-        demand, pairs = self.prefill.demand, self.n_prefill * self.n_decode
-        send = demand.mean_prompt / speed
-        load = self.rate_rps * self._decoded * send / pairs
-        seen = self._chain.sizes_seen @ np.arange(1.0, len(self._chain.sizes_seen) + 1)
-        beside = (seen - 1) / 2 / self.n_decode
-        square = demand.prompt_moment(2) / demand.mean_prompt**2
-        wait = (load * send * square / 2 + beside * send) / max(1 - load, 1e-3)
-        order = np.argsort(demand.prompt_tokens)
-        below = np.cumsum(demand.prompt_probs[order])
-        shares = (np.arange(_N_LEVELS) + 0.5) / _N_LEVELS
-        tokens = np.interp(shares, below, demand.prompt_tokens[order])
-        tokens *= demand.mean_prompt / tokens.mean()
-        return np.asarray(latency + wait + tokens / speed)
+        return Transfers(
+            demand=self.prefill.demand,
+            tokens_per_s=speed,
+            latency_s=latency,
+            rate_rps=self.rate_rps * self._decoded / (self.n_prefill * self.n_decode),
+            batches=self._chain.sizes_seen,
+            n_links=self.n_decode,
+            mean_step_s=self.n_prefill / self.prefill_rps,
+        )
 
     @cached_property
     def joining_s(self) -> float:
@@ -159,38 +156,48 @@ class PoolModel:
         busy = 1 - np.exp(-self.decoding.mean_running / self.decoding.n_equal)
         return late * held + float(busy) * self.decoding.gap_s / 2
 
+    @cached_property
+    def _waits(self) -> tuple[Floats, Floats]:
+        """Seconds (w,) at the decode instance until the first step, and their probabilities."""
+        late, held = self.decoding.waits
+        half = self.joining_s - late * held
+        if late * held <= 0:
+            return np.full(1, half), np.ones(1)
+        more = -np.log1p(-LEVELS)
+        more *= held / float(more @ SHARES)
+        return half + np.append(0.0, more), np.append(1 - late, late * SHARES)
+
     def columns(self, slo: Slo) -> dict[str, Any]:
         """Columns of a prediction."""
         first = _levels(self.prefilled)
-        sent = self.transfer if self._decoded > 0 else np.zeros(1)
-        before = sent + self.joining_s  # from the prompt's end to the first step of the decode side
+        sent, joined, chances = self.transfers.seconds, *self._waits
         one = 1 - self._decoded
-        ttft = self.prefilled
-        gap_from = before
+        before = sent + joined if joined.size == 1 else _sums(sent, joined, chances)  # of the decode side
+        ttft, gap_from, gap_mass = self.prefilled, before, SHARES
         if self.counts_transfer:
             moved = np.append((first[:, None] + sent).ravel(), first)
             mass = np.append(
-                np.full(first.size * sent.size, self._decoded / sent.size), np.full(first.size, one)
+                (self._decoded * np.broadcast_to(SHARES, (first.size, sent.size))).ravel(),
+                np.full(first.size, one),
             )
-            ttft, gap_from = law_of_atoms(moved, mass), np.full(1, self.joining_s)
+            ttft, gap_from, gap_mass = law_of_atoms(moved, mass), joined, chances
         steps, probs, _ = self.decode.demand.decode_groups
-        each = self.decoding.per_token_s(steps)
-        tokens = steps[:, None, None] * each[:, :, None]
-        decodes = tokens + gap_from
-        mass_d = np.broadcast_to(probs[:, None, None], decodes.shape)
+        tokens = steps[:, None] * self.decoding.per_token_s(steps)  # (d, levels)
+        each = tokens[:, :, None] + gap_from
+        mass_d = probs[:, None, None] * gap_mass / tokens.shape[1]
+        mass_d = np.broadcast_to(mass_d, each.shape)
         laws = {
             "ttft": ttft,
-            "tpot": law_of_atoms((decodes / steps[:, None, None]).ravel(), mass_d.ravel()),
-            "itl": self._gaps(gap_from),
+            "tpot": law_of_atoms((each / steps[:, None, None]).ravel(), mass_d.ravel()),
+            "itl": self._gaps(gap_from, gap_mass),
         }
-        whole = (tokens.mean(axis=1) + before)[None] + first[:, None, None]
-        whole_mass = np.broadcast_to(probs[:, None], whole.shape)
+        whole = (tokens.mean(axis=1)[:, None] + before)[None] + first[:, None, None]
+        whole_mass = np.broadcast_to(probs[:, None] * SHARES, whole.shape)
         laws["e2e"] = law_of_atoms(
-            np.append(whole.ravel(), first),
-            np.append(whole_mass.ravel(), np.full(first.size, one * before.size)),
+            np.append(whole.ravel(), first), np.append(whole_mass.ravel(), np.full(first.size, one))
         )
-        quick = float(((decodes / steps[:, None, None] <= (slo.tpot_s or np.inf)) * mass_d).sum())
-        quick = min(one + quick / (decodes.shape[1] * decodes.shape[2]), 1.0)
+        quick = float(((each / steps[:, None, None] <= (slo.tpot_s or np.inf)) * mass_d).sum())
+        quick = min(one + quick, 1.0)
         in_time = ttft.within(slo.ttft_s)
         return statistics(laws) | {
             "goodput_frac": min(in_time * quick, laws["e2e"].within(slo.e2e_s)),
@@ -199,14 +206,15 @@ class PoolModel:
             "mean_decoding": self.mean_running,
         }
 
-    def _gaps(self, first_s: Floats) -> GridLaw:
+    def _gaps(self, first_s: Floats, chances: Floats) -> GridLaw:
         """The gap between tokens: steps, and before the first of them the way to the decode side."""
         gaps = self.decoding.gaps
         share = 1 / max(self.decoding.engine.demand.mean_decode, 1.0)
-        ways = (first_s[:, None] + gaps).ravel()
-        atoms = np.concatenate([gaps, ways])
-        mass = np.concatenate(
-            [np.full(gaps.size, (1 - share) / gaps.size), np.full(ways.size, share / ways.size)]
+        ways = first_s[:, None] + gaps
+        atoms = np.append(gaps, ways.ravel())
+        mass = np.append(
+            np.full(gaps.size, (1 - share) / gaps.size),
+            np.broadcast_to((share / gaps.size * chances)[:, None], ways.shape).ravel(),
         )
         return law_of_atoms(atoms, mass)
 
@@ -226,6 +234,14 @@ def _decoding(demand: Any) -> Any:
         prompt_decode=demand.prompt_decode / total,
         paired_prompts=paired,
     )
+
+
+def _sums(sent: Floats, joined: Floats, chances: Floats) -> Floats:
+    """Times for `SHARES` of the sum of one of these and, with these chances, one of those."""
+    mean = float(sent @ SHARES + joined @ chances)
+    law = law_of_atoms((sent[:, None] + joined).ravel(), np.outer(SHARES, chances).ravel())
+    atoms = np.array([law.quantile(level) for level in LEVELS])
+    return np.asarray(atoms * (mean / float(atoms @ SHARES)))
 
 
 def _levels(law: GridLaw) -> Floats:

@@ -15,7 +15,7 @@ _MOST_OFF = 2.5  # of the sum of what a batch takes, in its standard deviations
 
 
 def longest_of_full(engine: Engine, binds: str, n: int, levels: Floats) -> Floats:
-    r"""P(no output of a full batch of 1 .. ``n`` requests is longer than at ``levels`` (m,) of its law) (n, m).
+    r"""P(no output of a full batch of 1 .. ``n`` requests is above ``levels`` (m,) of its law) (n, m).
 
     The b requests of a full batch take nearly all the room R, so that given their number we know their sum.
     With normal densities :math:`\varphi` of sums, and mean and variance of what those take that have at most

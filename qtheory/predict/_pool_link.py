@@ -1,0 +1,99 @@
+"""From the end of a prompt to the decode instance: a link that carries one prompt after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._cells import spread
+from ._gridlaw import GridLaw
+from .demand import Demand
+
+__all__ = ["LEVELS", "SHARES", "Transfers"]
+
+Floats = NDArray[np.float64]
+
+_EDGES = np.concatenate([np.linspace(0.0, 0.9, 25), [0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999, 1.0]])
+SHARES = np.diff(_EDGES)
+"""Shares of the requests for which a time is taken at its mean: finer where they are late."""
+LEVELS = (_EDGES[1:] + _EDGES[:-1]) / 2
+"""Middles of the same."""
+
+_CELLS = 1024
+_MOST_LOAD = 0.999
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Transfers:
+    """Transfers of the prompts that a step completes together; they go in their order.
+
+    A link that is quicker than its prefill instance is mostly free when a step ends. What the batch before
+    has left then is what it takes longer than the step; a slower link is a queue with arrivals in batches.
+    """
+
+    demand: Demand
+    tokens_per_s: float
+    latency_s: float
+    rate_rps: float  # of a link
+    batches: Floats  # (most,) law of the number of a step that completes a request
+    n_links: int  # of a prefill instance, one of which a request takes
+    mean_step_s: float  # of a step of prompts, per prompt
+
+    @cached_property
+    def send_s(self) -> float:
+        """Mean seconds that a prompt holds the link."""
+        return self.demand.mean_prompt / self.tokens_per_s + self.latency_s
+
+    @cached_property
+    def ahead(self) -> Floats:
+        """P(k of the own step go before over the same link) (most,)."""
+        sizes = np.arange(1.0, len(self.batches) + 1)
+        places = np.cumsum((self.batches / sizes)[::-1])[::-1]
+        if self.n_links == 1:
+            return np.asarray(places / places.sum())
+        share, n = 1 / self.n_links, len(places)
+        found, power = np.zeros(n), np.eye(1, n)[0]
+        for place in places:
+            found += place * power
+            power = (1 - share) * power + share * np.append(0.0, power[:-1])
+        return np.asarray(found / found.sum())
+
+    @cached_property
+    def left_s(self) -> float:
+        """Mean seconds that earlier steps have left on the link."""
+        send, k = self.send_s, np.arange(len(self.ahead))
+        load = min(self.rate_rps * send, _MOST_LOAD)
+        square = self.demand.prompt_moment(2) / self.demand.mean_prompt**2
+        queue = load * send * (square / 2 + float(self.ahead @ k)) / (1 - load)
+        pace = send / self.n_links / self.mean_step_s
+        if pace >= 1:
+            return queue
+        sizes = np.arange(1.0, len(self.batches) + 1)
+        steps = self.batches / sizes / float((self.batches / sizes).sum())
+        late = np.maximum(pace * sizes[:, None] - sizes[None, :], 0.0)
+        return min(queue, float(steps @ late @ steps) * self.mean_step_s / (1 - pace))
+
+    @cached_property
+    def seconds(self) -> Floats:
+        """Seconds (w,) from the end of the prefill until the decode instance has the prompt, for `SHARES`."""
+        demand = self.demand
+        held = demand.prompt_tokens / self.tokens_per_s + self.latency_s
+        most = int(np.flatnonzero(np.cumsum(self.ahead) > 1 - 1e-9)[0]) + 1
+        square = float(held**2 @ demand.prompt_probs) - self.send_s**2
+        reach = most * self.send_s + 8 * np.sqrt(most * square) + held.max() + 12 * self.left_s
+        cell = reach / _CELLS
+        one = np.fft.rfft(spread(held / cell, demand.prompt_probs, _CELLS), 2 * _CELLS)
+        transform, power = np.zeros_like(one), one
+        for share in self.ahead[:most]:
+            transform, power = transform + share * power, power * one
+        if self.left_s > 0:
+            rest = np.exp(-np.arange(2.0 * _CELLS) * cell / self.left_s)
+            transform = transform * np.fft.rfft(rest / rest.sum())
+        law = np.fft.irfft(transform, 2 * _CELLS).clip(0.0)
+        mean = self.send_s * (1 + float(self.ahead @ np.arange(len(self.ahead)))) + self.left_s
+        grid = GridLaw(times_s=cell * np.arange(2.0 * _CELLS), cdf=np.cumsum(law) / law.sum(), mean_s=mean)
+        atoms = np.array([grid.quantile(level) for level in LEVELS])
+        return np.asarray(atoms * (mean / float(atoms @ SHARES)))
