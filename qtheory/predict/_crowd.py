@@ -15,7 +15,7 @@ __all__ = ["Crowd", "Law"]
 Floats = NDArray[np.float64]
 
 _CELLS, _STILL_CELLS = 400, 4000
-_STEPS = 2000  # of a whole time at least
+_STEPS, _JUMPS = 2000, 1000  # of a whole time: steps at least, jumps of the rate that are kept sharp
 _MOVE = 0.3  # standard deviations that the law moves in a step
 _EDGE = 1e-7  # mass beyond which nothing is looked at
 _TAIL = 20.0  # lengths of the tail that a steady law is followed for
@@ -107,6 +107,8 @@ class Crowd:
         law, now, found = start, 0.0, []
         longest = float(times_s[-1]) / _STEPS
         jumps = rates.edges_s(float(times_s[-1]))
+        if len(jumps) > _JUMPS:  # a step or a few each: every step has the mean rate of its own time
+            jumps = jumps[-1:]
         for stop in np.unique(np.concatenate([times_s, jumps])).tolist():
             while now < stop:
                 step = min(longest, stop - now)

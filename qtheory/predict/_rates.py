@@ -43,7 +43,7 @@ class Rates:
     arrivals: OpenArrivals
     mean_rps: float
 
-    @property
+    @cached_property
     def period_s(self) -> float | None:
         """Seconds after which all begins anew; None if nothing changes."""
         if isinstance(self.arrivals, DayArrivals):
@@ -55,8 +55,17 @@ class Rates:
         arrivals = self.arrivals
         if not isinstance(arrivals, DayArrivals | ProfileArrivals):
             return np.asarray(self.mean_rps * times_s)
-        start = math.fmod(arrivals.start_s, self.period_s or 1.0)
-        return np.asarray(self.mean_rps * (self._work(times_s + start) - self._work(np.array(start))))
+        start_s, done = self._begun
+        return np.asarray(self.mean_rps * (self._work(times_s + start_s) - done))
+
+    @cached_property
+    def _begun(self) -> tuple[float, float]:
+        """Where in the period all begins, and the integral of the relative rate up to there."""
+        arrivals = self.arrivals
+        if not isinstance(arrivals, DayArrivals | ProfileArrivals):
+            return 0.0, 0.0
+        start_s = math.fmod(arrivals.start_s, self.period_s or 1.0)
+        return start_s, float(self._work(np.array(start_s)))
 
     def time_s(self, n_requests: float) -> float:
         """When so many have come in the mean, seconds."""

@@ -27,7 +27,10 @@ __all__ = ["predict_over_time", "sweep_over_time"]
 
 Floats = NDArray[np.float64]
 
-_LEAST_CELLS = 240
+_LEAST_CELLS, _CELLS_OF_A_PERIOD = 240, 24
+MOST_PERIODS = 31
+"""How often all may begin anew in the time that is asked for: a month of days."""
+
 _MIDDLE = np.array([0.5])
 FLUID, STEADY = "fluid + diffusion, between steady states", "steady states one after the other"
 
@@ -59,8 +62,8 @@ def predict_over_time(
     tier : str
         Of the steady states, one of `TIERS`.
     duration_s : float, optional
-        For which requests come, > 0 (default: until the number of the workload has come in the mean; without
-        one, a day or profile; else that of the workload).
+        For which requests come, > 0, and at most 31 of the days or profiles (default: until the number of the
+        workload has come in the mean; without one, a day or profile; else that of the workload).
     n_stretches : int
         Parts that are told apart, 1 .. `MOST_STRETCHES`.
     repeats : bool
@@ -152,21 +155,27 @@ def sweep_over_time(
     found = []
     for rate in rates_rps:
         rates = Rates(arrivals=arrivals, mean_rps=rate)
-        asked = _Asked(standing=standing, rates=rates, duration_s=_seconds(rates, workload, duration_s))
+        asked = _Asked(standing=standing, rates=rates, duration_s=seconds_of(rates, workload, duration_s))
         found.append(asked.answer(n_stretches, repeats=repeats))
     return found
 
 
-def _seconds(rates: Rates, workload: Workload, duration_s: float | None) -> float:
+def seconds_of(rates: Rates, workload: Workload, duration_s: float | None) -> float:
     """How long requests come."""
-    seconds = duration_s
+    seconds, name = duration_s, "duration_s"
     if seconds is None and workload.n_requests is not None:
-        seconds = rates.time_s(workload.n_requests)
+        seconds, name = rates.time_s(workload.n_requests), "n_requests"
     if seconds is None:
         seconds = workload.duration_s if rates.period_s is None else rates.period_s
     if seconds is None:
         raise ConfigError("duration_s: give a length of time; the arrivals have none of their own")
     checks.positive(duration_s=seconds)
+    if seconds > MOST_PERIODS * (rates.period_s or math.inf) * (1 + 1e-9):
+        raise ConfigError(
+            f"{name}: {seconds:.4g} s are {seconds / (rates.period_s or 1.0):,.0f} times the "
+            f"{rates.period_s:g} s after which the rate begins anew; over time at most {MOST_PERIODS} are "
+            "predicted, give less"
+        )
     return float(seconds)
 
 
@@ -180,7 +189,8 @@ class _Asked:
 
     def answer(self, n_stretches: int, *, repeats: bool) -> OverTime:
         """All that is said of it."""
-        n_cells = n_stretches * math.ceil(_LEAST_CELLS / n_stretches)
+        periods = self.duration_s / (self.rates.period_s or self.duration_s)
+        n_cells = n_stretches * math.ceil(max(_LEAST_CELLS, _CELLS_OF_A_PERIOD * periods) / n_stretches)
         course = self._course(np.linspace(0.0, self.duration_s, n_cells + 1), repeats=repeats)
         peak = int(course.end_waiting.argmax())
         limit = self.standing.limit

@@ -225,3 +225,29 @@ def test_beyond_the_limit_all_moves_by_drift_and_noise() -> None:
     mean, variance = moments(later)
     assert mean == pytest.approx(1000 + 2 * 1000, rel=1e-6)
     assert variance == pytest.approx((7 * 1.0 + 5 * 0.5) * 1000, rel=0.02)
+
+
+def test_a_month_of_days_is_answered_and_more_is_refused_in_one_line() -> None:
+    swing = "day(peak_to_mean=1.6)"
+    day, month = (over_time(swing, 4.0, scheduler="sjf", duration_s=days * 86400.0) for days in (1, 31))
+    assert month.mean_ttft_s == pytest.approx(day.mean_ttft_s, rel=0.01)
+    with pytest.raises(ConfigError, match=r"duration_s: 1e\+09 s are 11,574 times the 86400 s"):
+        over_time(swing, 4.0, duration_s=1e9)
+    scenario = Scenario(
+        hardware="a100", model="llama-3.1-8b", arrivals=swing, rate_rps=4.0, requests=12_000_000
+    )
+    with pytest.raises(ConfigError, match="n_requests: "):
+        predict_over_time(replica_of(scenario), workload_of(scenario), tier="closed")
+
+
+def test_thousands_of_windows_are_answered_as_the_few_that_they_are_parts_of() -> None:
+    levels = (0.5, 0.9, 1.3, 0.4)
+    found = []
+    for parts in (1, 600):
+        rates = ",".join(str(level) for level in levels for _ in range(parts))
+        lengths = ",".join([f"{3600 / parts:g}"] * (4 * parts))
+        mean = LIMIT_RPS * sum(levels) / 4
+        found.append(over_time(f"profile(rates=[{rates}],lengths_s=[{lengths}])", mean, n_stretches=4))
+    few, many = found
+    assert many.mean_ttft_s == pytest.approx(few.mean_ttft_s, rel=0.01)
+    assert many.peak_waiting == pytest.approx(few.peak_waiting, rel=0.01)
