@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from qtheory.basics.errors import ConfigError
+from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 from qtheory.predict import (
     USUAL_STRETCHES,
     OverTime,
@@ -12,13 +13,14 @@ from qtheory.predict import (
     predict,
     predict_over_time,
     predict_replicas,
+    predict_replicas_over_time,
 )
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload import DayArrivals, PoissonArrivals, ProfileArrivals, Workload
 from validation.knees import why_not_covered
 
-__all__ = ["predicted"]
+__all__ = ["predicted", "predicted_at"]
 
 
 def predicted(
@@ -64,20 +66,82 @@ def predicted(
     _check_covered(scenario, replica, workload)
     n_replicas = 1 if replica.pools is not None else scenario.replicas
     if is_changing or n_stretches is not None:
-        if n_replicas > 1:
-            raise ConfigError(
-                f"replicas: {n_replicas} given, but over time one is predicted; give its part of the rate"
-            )
-        return predict_over_time(
+        parts = USUAL_STRETCHES if n_stretches is None else n_stretches
+        seconds = scenario.duration_s
+        if n_replicas == 1:
+            return predict_over_time(replica, workload, tier=tier, duration_s=seconds, n_stretches=parts)
+        return predict_replicas_over_time(
             replica,
             workload,
+            n_replicas=n_replicas,
+            router=scenario.router,
             tier=tier,
-            duration_s=scenario.duration_s,
-            n_stretches=USUAL_STRETCHES if n_stretches is None else n_stretches,
+            duration_s=seconds,
+            n_stretches=parts,
         )
-    if n_replicas > 1:
-        return predict_replicas(replica, workload, n_replicas=n_replicas, router=scenario.router, tier=tier)
-    return predict(replica, workload, tier=tier, duration_s=scenario.duration_s, n_requests=scenario.requests)
+    if n_replicas == 1:
+        return predict(
+            replica, workload, tier=tier, duration_s=scenario.duration_s, n_requests=scenario.requests
+        )
+    return predict_replicas(
+        replica,
+        workload,
+        n_replicas=n_replicas,
+        router=scenario.router,
+        tier=tier,
+        duration_s=scenario.duration_s,
+        n_requests=scenario.requests,
+    )
+
+
+def predicted_at(
+    scenario: Scenario,
+    replica: ReplicaSpec,
+    workload: Workload,
+    rates_rps: Sequence[float],
+    *,
+    tier: str = "numeric",
+    n_stretches: int | None = None,
+) -> tuple[list[Prediction | OverTime], list[str]]:
+    """`predicted` at several rates, and why there is nothing at the others.
+
+    Parameters
+    ----------
+    scenario, replica, workload
+        As in `predicted`.
+    rates_rps : sequence of float
+        Requests per second, > 0.
+    tier, n_stretches
+        As in `predicted`.
+
+    Raises
+    ------
+    ConfigError
+        As `predicted`.
+    UnstableError, ConvergenceError
+        If none of the rates has an answer: what the first one says.
+
+    Examples
+    --------
+    >>> from qtheory.system.replica import replica_of
+    >>> from qtheory.system.workload import workload_of
+    >>> chat = Scenario(hardware="a100", model="llama-3.1-8b", rate_rps=5.0)
+    >>> found, why_not = predicted_at(
+    ...     chat, replica_of(chat), workload_of(chat), [4.0, 8.0, 50.0], tier="closed")
+    >>> [point.rate_rps for point in found], len(why_not)
+    ([4.0, 8.0], 1)
+    """
+    found: list[Prediction | OverTime] = []
+    refusals: list[UnstableError | ConvergenceError] = []
+    for rate in rates_rps:
+        at_rate = replace(scenario, rate_rps=rate), replica, replace(workload, rate_rps=rate)
+        try:
+            found.append(predicted(*at_rate, tier=tier, n_stretches=n_stretches))
+        except (UnstableError, ConvergenceError) as error:
+            refusals.append(error)
+    if not found:
+        raise refusals[0]
+    return found, [str(error) for error in refusals]
 
 
 def _check_covered(scenario: Scenario, replica: ReplicaSpec, workload: Workload) -> None:

@@ -14,7 +14,7 @@ from .predict import (
     sweep,
 )
 from .prediction import Prediction
-from .replicas import SPLIT_ROUTERS, predict_replicas
+from .replicas import SPLIT_ROUTERS, predict_replicas, predict_replicas_over_time
 from .stretches import MOST_STRETCHES, USUAL_STRETCHES, Overload, OverTime, Stretch
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "predict_over_time",
     "predict_pools",
     "predict_replicas",
+    "predict_replicas_over_time",
     "sweep",
     "sweep_over_time",
 ]

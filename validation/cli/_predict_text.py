@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["clock", "predict_heading", "predict_text"]
 
 _LONG_S = 7200.0
+_RATES = {
+    "rate_rps": "req/s",
+    "load_frac": "load (%)",
+    "goodput_frac": "good (%)",
+    "mean_ttft_s": "mean TTFT (s)",
+    "p99_ttft_s": "p99",
+    "mean_tpot_s": "mean TPOT (s)",
+    "p99_tpot_s": "p99 TPOT (s)",
+    "mean_e2e_s": "mean E2E (s)",
+    "mean_decoding": "decoding",
+    "peak_waiting": "most wait",
+}
 _STRETCHES = {
     "start": "from",
     "rate_rps": "req/s",
@@ -53,13 +66,37 @@ def predict_heading(asked: Asked) -> str:
     return pairs(facts, most_letters=MOST_LETTERS)
 
 
-def predict_text(found: Prediction | OverTime) -> str:
-    """What is predicted, and what is to be known of it."""
+def predict_text(found: Sequence[Prediction | OverTime], why_not: Sequence[str] = ()) -> str:
+    """What is predicted, a row a rate if there are several, and what is to be known of it."""
     from qtheory.predict import OverTime
 
-    blocks = _over_time(found) if isinstance(found, OverTime) else [_point(found)]
-    notes = [folded(f"note: {text}", MOST_LETTERS, 2) for text in found.warnings]
+    if len(found) > 1 or why_not:
+        blocks = [_facts(found[0]), table([_row(one) for one in found], tuple(_RATES), labels=_RATES)]
+    else:
+        [one] = found
+        blocks = _over_time(one) if isinstance(one, OverTime) else [_point(one)]
+    said = dict.fromkeys(text for one in found for text in one.warnings)
+    notes = [folded(f"note: {text}", MOST_LETTERS, 2) for text in said]
+    notes += [folded(f"no answer: {text}", MOST_LETTERS, 2) for text in why_not]
     return "\n\n".join(blocks + (["\n".join(notes)] if notes else []))
+
+
+def _facts(found: Prediction | OverTime) -> str:
+    """What is the same at all rates."""
+    return pairs(
+        {
+            "scheduler": found.scheduler,
+            "predicted by": f"tier {found.tier}",
+            "limit": f"{human('limit_rps', found.limit_rps)} ({found.binds})",
+        },
+        most_letters=MOST_LETTERS,
+    )
+
+
+def _row(one: Prediction | OverTime) -> dict[str, object]:
+    """One rate; names that only the other kind of answer has are left out."""
+    row = one.row()
+    return row | {"load_frac": one.rate_rps / one.limit_rps}
 
 
 def _point(found: Prediction) -> str:

@@ -52,13 +52,73 @@ def test_a_steady_rate_is_one_point_and_a_time_above_the_limit_another(
     assert point["end_backlog"] > 100  # type: ignore[operator]
 
 
+def test_several_rates_are_a_row_each_and_those_without_an_answer_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["--scheduler", "chunked", "--rate", "8,50,4"]
+    found = answer(capsys, *words)
+    rows = found["result"]
+    assert [row["rate_rps"] for row in rows] == [4.0, 8.0]
+    [alone] = answer(capsys, "--scheduler", "chunked", "--rate", "8")["result"]
+    assert rows[1] == alone
+    assert found["provenance"]["scenario"]["rate_rps"] == [4.0, 8.0, 50.0]  # type: ignore[call-overload]
+    [why_not] = found["not_answered"]
+    assert str(why_not).startswith("--rate=50 is not below the limit")
+    assert main([*SYSTEM, *words, "--format", "csv"]) == 0
+    assert [line.split(",")[4] for line in capsys.readouterr().out.splitlines()] == ["rate_rps", "4.0", "8.0"]
+    assert main([*SYSTEM, *words]) == 0
+    text = capsys.readouterr().out
+    assert "req/s  load (%)  good (%)" in text
+    assert "no answer: --rate=50" in text
+
+
+def test_several_days_are_a_row_each_with_their_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--scheduler", "sjf", "--arrivals", "day(peak_to_mean=1.6)", "--rate", "3,4", "--windows", "6"]
+    found = answer(capsys, *words)
+    assert [len(one["stretches"]) for one in found["times"]] == [6, 6]  # type: ignore[arg-type]
+    assert [one["mean_rate_rps"] for one in found["times"]] == pytest.approx([3.0, 4.0])
+
+
+def test_replicas_share_a_day(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--scheduler", "sjf", "--arrivals", "day(peak_to_mean=1.6)", "--windows", "6"]
+    one = answer(capsys, *words, "--rate", "4")
+    three = answer(capsys, *words, "--rate", "12", "--replicas", "3", "--router", "random")
+    [alone], [shared] = one["result"], three["result"]
+    assert shared["mean_ttft_s"] == pytest.approx(alone["mean_ttft_s"])
+    for name in ("rate_rps", "limit_rps", "peak_waiting"):
+        assert shared[name] == pytest.approx(3 * alone[name])  # type: ignore[operator]
+    ends = [
+        (first["end_waiting"], part["end_waiting"])
+        for first, part in zip(one["stretches"], three["stretches"], strict=True)
+    ]
+    assert all(part == pytest.approx(3 * first) for first, part in ends)  # type: ignore[operator]
+
+
+def test_replicas_above_the_limit_are_answered_for_a_number_of_all_requests(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["--scheduler", "fcfs", "--router", "random"]
+    [one] = answer(capsys, *words, "--rate", "12", "--requests", "1000")["result"]
+    [two] = answer(capsys, *words, "--rate", "24", "--requests", "2000", "--replicas", "2")["result"]
+    assert two["duration_s"] == pytest.approx(one["duration_s"])
+    assert two["end_backlog"] == pytest.approx(2 * one["end_backlog"])  # type: ignore[operator]
+    assert two["throughput_rps"] == pytest.approx(2 * one["throughput_rps"])  # type: ignore[operator]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--scheduler", "lifo", "--rate", "1"], "no model of lifo"),
         (["--rate", "50", "--scheduler", "chunked"], "is not below the limit"),
         ([*DAY, "--scheduler", "sjf"], "no model of what that leaves"),
-        ([*DAY, "--replicas", "2"], "replicas: 2 given"),
+        ([*DAY, "--replicas", "2", "--router", "least_requests"], "router: "),
+        (["--rate", "50,60", "--scheduler", "chunked"], "--rate=50 is not below the limit"),
+        (["--rate", "4,x"], "--rate: 'x' is not a number"),
+        (["--rate", "4,4"], "--rate: '4' comes twice"),
+        (
+            ["--arrivals", "day(peak_to_mean=1.6)", "--rate", "5", "--duration", "1e9"],
+            "--duration: 1e+09 s are",
+        ),
         (["--rate", "1", "--conversations", "turns(n=3,think_s=1)"], "no model of conversations"),
         (["--rate", "1", "--windows", "0"], "windows: 0"),
         (["--rate", "1", "--windows", str(MOST_STRETCHES + 1)], f"windows: {MOST_STRETCHES + 1}"),
