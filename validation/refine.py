@@ -15,16 +15,18 @@ from qtheory.system.scenario import Scenario
 
 from ._bracketed import bracketed
 from ._located import Located, locate
-from ._sampled import Plan, Sample, plan_of, sample
+from ._sampled import Plan, Sample, Work, plan_of, sample
 
-__all__ = ["Goal", "Refined", "refine"]
+__all__ = ["Goal", "Plan", "Refined", "Sample", "Work", "refine", "sample"]
 
 Progress = Callable[[int, int], None]
 _FIRST, _LONGEST = 8_000, 200_000  # requests of a run
-_WORTH, _WORTH_ROUGH = (
-    50.0,
-    8.0,
-)  # effectively independent requests a run should have: its start is forgotten then
+_WORTH, _WORTH_ROUGH = 50.0, 8.0
+_WORTH_STEEP = ((0.3, 15.0), (1.0, 4.0))
+"""Effectively independent requests that a run should have, for its start to be forgotten. What is left of it
+moves the share of late requests, and the knee the less, the steeper the curve is: fewer will do where the
+logarithm of that share grows by so much within the precision."""
+_LOST, _FEW = 3.5, 4  # times the share at the knee: too far up the cliff; runs with which it is left
 _ROUND, _FEWEST = 8, 16  # runs
 _ROUGH = 0.015  # precision above which shorter and fewer runs will do
 _GROWTH = 0.35  # of the logarithm of the share of late requests from the middle to a side
@@ -45,6 +47,8 @@ class Goal:
         Of the interval, in (0, 1).
     max_requests : int
         Simulated at most, >= 1.
+    run_requests : int or None
+        Of a run to begin with, >= 1; None: some thousands, by the precision.
 
     Raises
     ------
@@ -56,11 +60,14 @@ class Goal:
     precision: float = 0.01
     level: float = 0.95
     max_requests: int = 5_000_000
+    run_requests: int | None = None
 
     def __post_init__(self) -> None:
         checks.inner_fraction(goodput_frac=self.goodput_frac, level=self.level)
         checks.fraction(precision=self.precision)
         checks.integer(max_requests=self.max_requests)
+        if self.run_requests is not None:
+            checks.integer(run_requests=self.run_requests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +108,7 @@ def refine(
     start_rps: float,
     slope: float | None = None,
     goal: Goal | None = None,
+    plan: Plan | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Refined:
@@ -121,6 +129,8 @@ def refine(
         Predicted relative growth of the share of late requests for a relative growth of the rate.
     goal : Goal, optional
         Default: 90 % good, within 1 %.
+    plan : Plan, optional
+        How the scenario is simulated (default: as `validation._sampled.plan_of` says).
     executor : concurrent.futures.Executor, optional
         Where the runs go; the answer does not depend on it.
     progress : callable, optional
@@ -140,7 +150,7 @@ def refine(
     """
     checks.positive(start_rps=start_rps)
     return _Refinement(
-        plan=plan_of(scenario), goal=goal or Goal(), executor=executor, progress=progress
+        plan=plan or plan_of(scenario), goal=goal or Goal(), executor=executor, progress=progress
     ).found(start_rps, slope)
 
 
@@ -159,6 +169,7 @@ class _Refinement:
     def __post_init__(self) -> None:
         if self.goal.precision > _ROUGH:
             self.length, self.fewest, self.worth = _FIRST // 2, _ROUND + 2, _WORTH_ROUGH
+        self.length = self.goal.run_requests or self.length
 
     def run(self, rates_rps: Sequence[float], length: int) -> list[Sample]:
         """A run at each rate, with random numbers of its own."""
@@ -186,13 +197,7 @@ class _Refinement:
         near = bracketed(self.run, start_rps=start_rps, slope=slope, bad_frac=bad)
         if near is None:
             note = f"goodput is below {100 * self.goal.goodput_frac:g} % at every rate"
-            return Refined(
-                rate_rps=None,
-                n_requests=self.n_requests,
-                reached=True,
-                samples=tuple(self.samples),
-                note=note,
-            )
+            return self._told(None, note)
         return self._closed_in(near.rate_rps, near.slope)
 
     def _replayed(self, start_rps: float) -> Refined:
@@ -204,30 +209,39 @@ class _Refinement:
             rtol=min(self.goal.precision, 0.05) / 2,
         )
         note = "the trace as recorded, faster or slower: one run, no interval"
-        return Refined(
-            rate_rps=rate,
-            n_requests=self.n_requests,
-            reached=True,
-            samples=tuple(self.samples),
-            note=note,
-        )
+        return self._told(rate, note)
+
+    def _told(self, rate_rps: float | None, note: str) -> Refined:
+        """An answer without an interval."""
+        n, samples = self.n_requests, tuple(self.samples)
+        return Refined(rate_rps=rate_rps, n_requests=n, reached=True, samples=samples, note=note)
 
     def _closed_in(self, centre: float, slope: float) -> Refined:
         goal, used = self.goal, list[Sample]()
-        n_more, place = _ROUND, None
+        n_more, place, too_high = _ROUND, None, math.inf
+        self.worth = min(
+            [self.worth, *(few for least, few in _WORTH_STEEP if goal.precision * slope > least)]
+        )
+        bad_frac = 1 - goal.goodput_frac
+        lost_frac = min(_LOST * bad_frac, (1 + bad_frac) / 2)
         for _ in range(_TRIES):
-            side = min(max(_GROWTH / slope, 0.75 * goal.precision), 0.05)
+            side = min(max(_GROWTH / slope, min(0.75 * goal.precision, 2 * _GROWTH / slope)), 0.05)
             made = self.run([centre * (1 + side * (-1) ** (i + 1)) for i in range(n_more)], self.length)
+            if fmean(one.bad_frac for one in made) > lost_frac and self.n_requests < goal.max_requests:
+                too_high, used, n_more = centre, [], _FEW
+                centre = self._moved(made, centre, slope)
+                continue
             if (longer := self._longer(made)) is not None:
                 self.length, used, n_more = longer, [], _ROUND
                 continue
             used = [one for one in used if abs(math.log(one.rate_rps / centre)) < 4 * side] + made
-            place = locate(used, bad_frac=1 - goal.goodput_frac, slope=slope, level=goal.level)
+            place = locate(used, bad_frac=bad_frac, slope=slope, level=goal.level)
             left = goal.max_requests - self.n_requests
             if place is None:
                 if left <= 0:
                     break
-                centre, n_more = self._moved(used, centre, slope), _ROUND
+                moved = self._moved(used, centre, slope)
+                centre, n_more = min(moved, math.sqrt(centre * too_high)), _ROUND
                 continue
             off = math.log(place.rate_rps / centre)
             is_near = abs(off) <= 2 * max(side, place.half_frac)

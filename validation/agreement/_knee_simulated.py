@@ -4,124 +4,146 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from statistics import fmean, stdev
 
 import numpy as np
 
+from qtheory.basics.errors import ServingError
+from qtheory.system.replica import ReplicaSpec, replica_of
 from qtheory.system.scenario import Scenario
-from validation.answer import run
+from qtheory.system.steptime import StepLoad
+from qtheory.system.workload import Workload
+from qtheory.system.workload.from_scenario import workload_of
+from validation.refine import Goal, Plan, Refined, Work, refine, sample
 
-from ._simulate import half, study_of
+from .capacity import Overload
 from .effort import Effort
 
-__all__ = ["GOOD_FRAC", "LOADS", "SimulatedKnee", "knee_from", "simulate_knee"]
+__all__ = ["GOOD_FRAC", "LOADS", "METHOD", "SimulatedKnee", "simulate_knee"]
 
 GOOD_FRAC = 0.9
 LOADS = np.geomspace(0.06, 1.6, 40)  # of the throughput in overload
-_NEAR = 0.04  # width of a step; the knee is interpolated in a bracket of at most 6 %
-_TRIES = 14
-_MARGIN, _MOST_GROWTH = 1.2, 40.0
-_FIRST, _ROUGH = 0.75, 8  # share of the overload to begin at, with an eighth of the requests
+METHOD = 2  # raised when the same simulator is searched in another way; 1 was bisection with common numbers
+_FIRST = 0.75  # share of the overload to begin at
+_LIGHT_REQUESTS, _LIGHT_RUNS, _MOST_RUNS = 2_000, 8, 64  # at the least rate
+_CERTAIN = 4.0  # standard errors
+_GOOD_ABOVE = ("sjf",)  # serves short requests in time while a queue of long ones grows without end
+_ROUGH, _NEARLY, _LONG = 0.05, 0.97, 60_000  # requests of a run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedKnee:
-    """What was found, and from where.
+    """What was found.
 
     Parameters
     ----------
     rate_rps : float or None
-        Requests per second; 0 if fewer than 90 % are good at all rates, None if it could not be bracketed.
+        Requests per second; 0 if fewer than 90 % are good at all rates, None if that or the place could not
+        be told.
     half_frac : float
         Half-width of its 95 % interval, relative.
     n_requests : int
-        At each rate of the last search, all replications together.
-    start_rps : float
-        Where that search began: with it `knee_from` finds the same knee again.
+        Simulated in all.
+    method : int
+        By which it was found: `METHOD`, or an older one.
     """
 
     rate_rps: float | None
     half_frac: float
     n_requests: int
-    start_rps: float
+    method: int = METHOD
 
 
 def simulate_knee(
-    scenario: Scenario, overload_rps: float, effort: Effort, *, sharp_frac: float
+    scenario: Scenario, overload: Overload, effort: Effort, *, sharp_frac: float
 ) -> SimulatedKnee:
-    """Knee of a scenario: roughly first, which says where to look and how many requests that takes.
+    """Knee of a scenario, by runs on both sides of it until its interval is narrow enough.
+
+    The estimate is that of `validation.refine.refine`, from a share of the overload and with no prediction.
 
     Parameters
     ----------
     scenario : Scenario
         Its rate does not matter.
-    overload_rps : float
-        Its throughput in overload, > 0.
+    overload : Overload
+        Its throughput in overload; three digits of it say where to look.
     effort : Effort
     sharp_frac : float
         Half-width of its 95 % interval that is aimed at, relative.
     """
-    n, start = effort.knee_requests, _FIRST * overload_rps
-    few = math.ceil(n / _ROUGH)
-    rough = knee_from(scenario, overload_rps, effort, start_rps=start, n_requests=few)
-    if not rough.rate_rps:
-        return knee_from(scenario, overload_rps, effort, start_rps=start, n_requests=n)
-    wanted = _MARGIN * few * min((rough.half_frac / sharp_frac) ** 2, _MOST_GROWTH)
-    enough = min(max(math.ceil(wanted), n // 2), effort.most_requests)
-    below = rough.rate_rps * (1 - _NEAR / 2)  # so that the next rate is as far above the rough knee
-    return knee_from(scenario, overload_rps, effort, start_rps=below, n_requests=enough)
-
-
-def knee_from(
-    scenario: Scenario, overload_rps: float, effort: Effort, *, start_rps: float, n_requests: int
-) -> SimulatedKnee:
-    """One search, with the same random numbers at all rates.
-
-    Parameters
-    ----------
-    scenario, overload_rps, effort
-        As in `simulate_knee`.
-    start_rps : float
-        The first rate, > 0.
-    n_requests : int
-        At each rate, all replications together.
-    """
-    runs = math.ceil(n_requests / effort.n_replications)
-    scenario = replace(scenario, requests=runs, seed=effort.seed)
-    rate, half_frac = _searched(scenario, effort, start_rps, overload_rps)
-    return SimulatedKnee(rate_rps=rate, half_frac=half_frac, n_requests=n_requests, start_rps=start_rps)
-
-
-def _searched(
-    scenario: Scenario, effort: Effort, start: float, overload_rps: float
-) -> tuple[float | None, float]:
-    study = study_of(effort)
-    seen: dict[float, tuple[float, float]] = {}
-    rate, step = start, _NEAR
-    least, most = LOADS[0] * overload_rps, LOADS[-1] * overload_rps
-    for _ in range(_TRIES):
-        result = run(replace(scenario, rate_rps=rate), study=study).result
-        share = result.goodput_frac or 0.0
-        seen[rate] = share, half(result, "goodput_frac") * share if share else 0.0
-        low = max((each for each, (good, _) in seen.items() if good >= GOOD_FRAC), default=None)
-        high = min(
-            (each for each, (good, _) in seen.items() if good < GOOD_FRAC and each > (low or 0)), default=None
+    plan = _plan(replace(scenario, seed=effort.seed))
+    least, start, most = (
+        float(f"{share * overload.rate_rps:.3g}") for share in (float(LOADS[0]), _FIRST, float(LOADS[-1]))
+    )
+    is_good, n_light = _at_least_rate(plan, least)
+    if not is_good:
+        return SimulatedKnee(
+            rate_rps=None if is_good is None else 0.0,
+            half_frac=math.inf if is_good is None else 0.0,
+            n_requests=n_light,
         )
-        if low is not None and high is not None:
-            if high <= (1 + 1.5 * _NEAR) * low:
-                return _interpolated(low, high, seen)
-            rate = math.sqrt(low * high)
-            continue
-        if (high is not None and high <= least) or (low is not None and low >= most):
-            return (0.0 if low is None else None), 0.0
-        rate = min(low * (1 + step), most) if low is not None else max((high or rate) / (1 + step), least)
-        step *= 2
-    return None, 0.0
+    left = max(effort.knee_requests - n_light, 1)
+    goal = Goal(goodput_frac=GOOD_FRAC, precision=sharp_frac, max_requests=left)
+    nothing = SimulatedKnee(rate_rps=None, half_frac=math.inf, n_requests=n_light)
+    try:
+        found = _refined(plan, start, goal, overload.limit_rps)
+    except ServingError:  # no place fits the runs, or no rate is too high
+        return nothing
+    nothing = replace(nothing, n_requests=n_light + found.n_requests)
+    if found.rate_rps is None or found.low_rps is None or found.high_rps is None or found.rate_rps > most:
+        return nothing
+    half_frac = (found.high_rps - found.low_rps) / 2 / found.rate_rps
+    return replace(nothing, rate_rps=found.rate_rps, half_frac=half_frac)
 
 
-def _interpolated(low: float, high: float, seen: dict[float, tuple[float, float]]) -> tuple[float, float]:
-    (at_low, wide), (at_high, narrow) = seen[low], seen[high]
-    slope = (at_low - at_high) / (high - low)
-    if slope <= 0:
-        return low, math.inf
-    rate = low + (at_low - GOOD_FRAC) / slope
-    return rate, max(wide, narrow) / slope / rate
+def _refined(plan: Plan, start_rps: float, goal: Goal, limit_rps: float) -> Refined:
+    """The knee; by long runs where it may be above the limit, for there the share settles slowly."""
+    if plan.scenario.scheduler not in _GOOD_ABOVE:
+        return refine(plan.scenario, start_rps=start_rps, goal=goal, plan=plan)
+    rough = refine(plan.scenario, start_rps=start_rps, goal=replace(goal, precision=_ROUGH), plan=plan)
+    if rough.rate_rps is None:
+        return rough
+    is_above = rough.rate_rps > _NEARLY * limit_rps
+    goal = replace(goal, run_requests=_LONG if is_above else None)
+    found = refine(plan.scenario, start_rps=rough.rate_rps, slope=rough.slope, goal=goal, plan=plan)
+    return replace(found, n_requests=rough.n_requests + found.n_requests)
+
+
+def _at_least_rate(plan: Plan, rate_rps: float) -> tuple[bool | None, int]:
+    """Whether 90 % are good at the least rate, None if that is too close to tell; and what was simulated."""
+    bad: list[float] = []
+    n_runs = _LIGHT_RUNS
+    while True:
+        bad += [sample(plan, rate_rps, _LIGHT_REQUESTS, i).bad_frac for i in range(len(bad), n_runs)]
+        off, error = fmean(bad) - (1 - GOOD_FRAC), stdev(bad) / math.sqrt(len(bad))
+        if abs(off) > _CERTAIN * error:
+            return off < 0, n_runs * _LIGHT_REQUESTS
+        if n_runs >= _MOST_RUNS:
+            return None, n_runs * _LIGHT_REQUESTS
+        n_runs *= 2
+
+
+def _plan(scenario: Scenario) -> Plan:
+    spec, workload = replica_of(scenario), workload_of(replace(scenario, requests=1))
+    return Plan(scenario=scenario, is_steady=True, work=_work(spec, workload))
+
+
+def _work(spec: ReplicaSpec, workload: Workload) -> Work:
+    """What a prompt token and a decode step take of a full step: weights of a control, nothing else.
+
+    Contexts are means, and as many requests run as have places or whole sequences room.
+    """
+    lengths = workload.lengths
+    prompt, output = lengths.mean_prompt_tokens, lengths.mean_output_tokens
+    room = spec.n_blocks * spec.block_tokens / (prompt + output)
+    n = max(1, min(spec.scheduler.max_seqs or math.ceil(room), math.floor(room)))
+    tokens = max(spec.budget_tokens, 1)
+    decode = StepLoad(n_decodes=n, decode_context_tokens=math.ceil(n * (prompt + output / 2)), n_sampled=n)
+    depth = lengths.moment(2, 0) / prompt / 2
+    mixed = decode._replace(prefill_tokens=tokens, prefill_work=tokens * depth, prefill_context_tokens=tokens)
+    step_s = spec.step_time.step_s(decode)
+    prompt_s = (spec.step_time.step_s(mixed) - step_s) / tokens
+    decode_s = step_s / n
+    return Work(
+        prompt_s=prompt_s, decode_s=decode_s, mean_s=prompt_s * prompt + decode_s * max(output - 1, 0.0)
+    )

@@ -13,8 +13,7 @@ from qtheory.system.replica import ReplicaSpec
 from qtheory.system.results import RunResult
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload import PairLengths, Workload
-from qtheory.system.workload.request import Requests
-from sim.cluster import has_fast_course
+from sim.cluster import why_pools_stepwise
 from sim.engine import why_stepwise
 from sim.policies import make_policy
 from sim.replica import Replica
@@ -24,7 +23,7 @@ from validation.answer.point import build, requests_of
 
 from .effort import Effort
 
-__all__ = ["Asked", "asked", "numbers_of", "simulate_until", "within_reach"]
+__all__ = ["Asked", "asked", "asked_of_law", "numbers_of", "simulate_until", "within_reach"]
 
 _MARGIN, _MOST_GROWTH, _LEAST_GROWTH = 1.2, 8.0, 1.6
 OVERLOADED = "overloaded"
@@ -54,13 +53,8 @@ def within_reach(scenario: Scenario, effort: Effort) -> Effort:
     requests, policy, few = requests_of(point.workload, effort.seed), make_policy(spec.scheduler), None
     if is_apart(scenario):
         pools = pools_of(scenario, spec, policy, replica, pool_cluster_of(scenario))
-        few = min(_APART_REQUESTS, effort.most_requests)
-        lengths = requests.prompt_tokens[:few], requests.output_tokens[:few]
-        if has_fast_course(
-            Requests(arrival_s=np.zeros(len(lengths[0])), prompt_tokens=lengths[0], output_tokens=lengths[1]),
-            pools,
-        ):  # nobody is preempted even so
-            few = None
+        if why_pools_stepwise(requests, pools) is not None:
+            few = min(_APART_REQUESTS, effort.most_requests)
     elif why_stepwise(requests, policy, replica) is not None:
         few = _STEPWISE_REQUESTS
     if few is None:
@@ -124,3 +118,9 @@ def asked(scenario: Scenario, effort: Effort) -> Asked:
         workload=replace(point.workload, lengths=lengths),
         rate_rps=float(np.mean(rates)),
     )
+
+
+def asked_of_law(scenario: Scenario, effort: Effort) -> Asked:
+    """The law of the lengths: for a knee from many runs, which are freed of what each of them has drawn."""
+    point = build(scenario, study_of(effort))
+    return Asked(replica=point.replica, workload=point.workload, rate_rps=point.workload.offered_rps)

@@ -22,7 +22,7 @@ class Effort:
     overload_requests : int
         For the throughput in overload.
     knee_requests : int
-        At each rate at which the knee is looked for; 0: no knees.
+        For the knee in all, at most; 0: no knees.
     n_replications : int
         Independent runs that the requests are shared among, >= 2.
     seed : int
@@ -45,10 +45,10 @@ class Effort:
 EFFORTS = {
     "quick": Effort(first_requests=40_000, most_requests=160_000, overload_requests=60_000, knee_requests=0),
     "fresh": Effort(
-        first_requests=80_000, most_requests=600_000, overload_requests=240_000, knee_requests=120_000
+        first_requests=80_000, most_requests=600_000, overload_requests=240_000, knee_requests=1_600_000
     ),
     "full": Effort(
-        first_requests=80_000, most_requests=600_000, overload_requests=240_000, knee_requests=120_000
+        first_requests=80_000, most_requests=600_000, overload_requests=240_000, knee_requests=1_600_000
     ),
 }
 """By the name of the design."""

@@ -1,4 +1,4 @@
-"""Cells of the full design that are not kept yet: which come next, and each kept when it is simulated."""
+"""Cells and knees of the full design that are not kept yet: which come next, each kept when it is done."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from pathlib import Path
 
 from .effort import EFFORTS
 from .grid import Cell, full
-from .simulated import simulate_cell
-from .simulations import SIMULATIONS, Simulations, add_simulations
+from .simulated import Simulated, lacks_knee, simulate_cell, with_knee
+from .simulations import SIMULATIONS, Simulations, add_simulations, read_simulations
 
 __all__ = ["simulate_more", "to_simulate"]
 
 
 def to_simulate(cells: Sequence[Cell], kept: Simulations, n: int) -> list[Cell]:
     """The next ``n`` cells that are not kept, of all schedulers in turn and none by choice.
+
+    Cells that are kept but for their knee come before them.
 
     Parameters
     ----------
@@ -31,8 +33,10 @@ def to_simulate(cells: Sequence[Cell], kept: Simulations, n: int) -> list[Cell]:
     ['fcfs', 'chunked', 'slo']
     """
     each = len(full()) // len({cell.scheduler for cell in full()})
-    missing = [cell for cell in cells if cell.number not in kept.cells]
-    return sorted(missing, key=lambda cell: (7 * (cell.number % each) % each, cell.number))[:n]
+    without = {number for number, one in kept.cells.items() if lacks_knee(one, EFFORTS["full"])}
+    missing = [cell for cell in cells if cell.number not in kept.cells or cell.number in without]
+    place = {cell.number: 7 * (cell.number % each) % each for cell in missing}
+    return sorted(missing, key=lambda c: (c.number not in without, place[c.number], c.number))[:n]
 
 
 def simulate_more(
@@ -42,7 +46,7 @@ def simulate_more(
     progress: Callable[[int, int], None] | None = None,
     path: Path = SIMULATIONS,
 ) -> None:
-    """Simulate cells of the full design and keep each as soon as it is done.
+    """Simulate cells of the full design, or the knee that one lacks, and keep each as soon as it is done.
 
     Parameters
     ----------
@@ -59,14 +63,22 @@ def simulate_more(
     ConfigError
         If what is kept cannot be read or written; before anything is simulated.
     """
-    effort = EFFORTS["full"]
     add_simulations([], path)
+    known = read_simulations(path).cells
+    tried = [(cell, known.get(cell.number)) for cell in cells]
     if executor is None:
-        found = (simulate_cell(cell, effort) for cell in cells)
+        found = (_simulated(*each) for each in tried)
     else:
-        tasks = [executor.submit(simulate_cell, cell, effort) for cell in cells]
+        tasks = [executor.submit(_simulated, *each) for each in tried]
         found = (task.result() for task in as_completed(tasks))
     for done, one in enumerate(found, 1):
         add_simulations([one], path)
         if progress is not None:
             progress(done, len(cells))
+
+
+def _simulated(cell: Cell, known: Simulated | None) -> Simulated:
+    effort = EFFORTS["full"]
+    if known is not None and lacks_knee(known, effort):
+        return with_knee(known, effort)
+    return simulate_cell(cell, effort)

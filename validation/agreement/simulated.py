@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 
 from qtheory.basics.errors import ServingError
 
-from ._knee_simulated import SimulatedKnee, simulate_knee
+from ._knee_simulated import METHOD, SimulatedKnee, simulate_knee
 from ._simulate import numbers_of, simulate_until, within_reach
 from .capacity import Overload, overload_rps
 from .effort import Effort
 from .grid import Cell
 from .tolerances import TOLERANCES, knee_sharp_frac, tolerance
 
-__all__ = ["Simulated", "simulate_cell"]
+__all__ = ["Simulated", "lacks_knee", "simulate_cell", "with_knee"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,40 @@ def simulate_cell(cell: Cell, effort: Effort) -> Simulated:
         kind=result.kind,
         n_requests=served.requests,
         numbers=numbers_of(result),
-        knee=simulate_knee(scenario, found.rate_rps, effort, sharp_frac=knee_sharp_frac(cell))
+        knee=simulate_knee(scenario, found, effort, sharp_frac=knee_sharp_frac(cell))
         if effort.knee_requests
         else None,
     )
+
+
+def with_knee(known: Simulated, effort: Effort) -> Simulated:
+    """The same numbers and a knee; none where it was out of reach.
+
+    Parameters
+    ----------
+    known : Simulated
+    effort : Effort
+        Of its simulation.
+    """
+    known = replace(known, knee=None)
+    if not lacks_knee(known, effort) or known.overload is None:
+        return known
+    cell = known.cell
+    knee = simulate_knee(cell.scenario(), known.overload, effort, sharp_frac=knee_sharp_frac(cell))
+    return replace(known, knee=knee)
+
+
+def lacks_knee(known: Simulated, effort: Effort) -> bool:
+    """Whether a knee is missing, or is by an older method; cells within the reach of few requests have none.
+
+    Parameters
+    ----------
+    known : Simulated
+    effort : Effort
+        Of its simulation.
+    """
+    if known.knee is not None:
+        return known.knee.method < METHOD
+    if known.n_requests is None or not effort.knee_requests:
+        return False
+    return known.n_requests * effort.n_replications >= effort.first_requests

@@ -15,7 +15,7 @@ from qtheory.basics.errors import ConfigError
 from qtheory.basics.files import read_text, shown_name
 from qtheory.system.provenance import version
 
-from ._knee_simulated import SimulatedKnee
+from ._knee_simulated import METHOD, SimulatedKnee
 from .capacity import Overload
 from .effort import EFFORTS
 from .grid import Cell, full
@@ -37,7 +37,7 @@ _NUMBERS = (
 )  # fmt: skip
 _COLUMNS = (
     "cell", "design", "version", "kind", "requests", "overload_rps", "overload_error_rps", "limit_rps",
-    "limit_error_rps", "knee_rps", "knee_half_frac", "knee_requests", "knee_start_rps", *_NUMBERS,
+    "limit_error_rps", "knee_rps", "knee_half_frac", "knee_requests", "knee_method", *_NUMBERS,
 )  # fmt: skip
 _AGAIN = "remove the file and simulate its cells again"
 
@@ -94,6 +94,8 @@ def read_simulations(path: Path = SIMULATIONS) -> Simulations:
             raise ConfigError(f"{name}: line {place}: is not a simulated cell; {_AGAIN}") from None
         if row["design"] != _mark(found.cell):
             raise ConfigError(f"{name}: line {place}: cell {number} is not that of the design now; {_AGAIN}")
+        if found.knee is not None and found.knee.method not in range(1, METHOD + 1):
+            raise ConfigError(f"{name}: line {place}: the knee is by another method; {_AGAIN}")
         if number in kept.cells:
             raise ConfigError(f"{name}: line {place}: cell {number} is there twice; {_AGAIN}")
         kept.cells[number], kept.versions[number] = found, row["version"]
@@ -147,13 +149,10 @@ def line_of(found: Simulated, by_version: str) -> str:
         row |= {"overload_rps": load.rate_rps, "overload_error_rps": load.error_rps}
         row |= {"limit_rps": load.limit_rps, "limit_error_rps": load.limit_error_rps}
     if knee is not None:
-        row |= {"knee_rps": knee.rate_rps, "knee_half_frac": knee.half_frac, "knee_requests": knee.n_requests}
-    row = {name: _short(value) for name, value in row.items()}
-    if knee is not None:
-        row["knee_start_rps"] = (
-            knee.start_rps
-        )  # to the last digit, for the same search leads to the same knee
-    return json.dumps([row.get(name) for name in _COLUMNS], separators=(",", ":"), allow_nan=False)
+        row |= {"knee_rps": knee.rate_rps, "knee_half_frac": knee.half_frac}
+        row |= {"knee_requests": knee.n_requests, "knee_method": knee.method}
+    short = [_short(row.get(name)) for name in _COLUMNS]
+    return json.dumps(short, separators=(",", ":"), allow_nan=False)
 
 
 def _short(value: Any) -> Any:
@@ -189,7 +188,7 @@ def _simulated(cell: Cell, row: dict[str, Any]) -> Simulated:
             rate_rps=row["knee_rps"],
             half_frac=math.inf if half is None else float(half),
             n_requests=int(row["knee_requests"]),
-            start_rps=float(row["knee_start_rps"]),
+            method=row["knee_method"],
         )
     return Simulated(
         cell=cell,

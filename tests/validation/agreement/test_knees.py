@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from qtheory.basics.errors import ConfigError, UnstableError
 from qtheory.system.replica import replica_of
+from qtheory.system.scenario import Scenario
 from qtheory.system.workload.from_scenario import workload_of
 from validation.agreement import Effort, quick
 from validation.agreement._knee_predicted import predicted_knees
-from validation.agreement._knee_simulated import SimulatedKnee, knee_from, simulate_knee
+from validation.agreement._knee_simulated import SimulatedKnee, simulate_knee
 from validation.agreement._simulate import Asked
+from validation.agreement.capacity import Overload
+from validation.refine import Plan, Sample
 
 SCENARIO = next(cell for cell in quick() if cell.scheduler == "chunked").scenario()
 QUESTION = Asked(replica=replica_of(SCENARIO), workload=workload_of(SCENARIO), rate_rps=1.0)
 EFFORT = Effort(
-    first_requests=200, most_requests=40_000, overload_requests=200, knee_requests=800, n_replications=2
+    first_requests=200, most_requests=400, overload_requests=200, knee_requests=2_000_000, n_replications=2
 )
 CAPACITY = 10.0
+OVERLOAD = Overload(rate_rps=CAPACITY, error_rps=0.02, limit_rps=9.98, limit_error_rps=0.01)
 SHARP = 0.01
 
 
@@ -33,12 +39,13 @@ def _share(rate: float, knee: float) -> float:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Knees of both tiers and of the simulator, its half-width, and what each was asked."""
+    """Knees of both tiers and of the simulator, requests for one that is worth an independent one, and what
+    each was asked."""
     made: dict[str, Any] = {
         "numeric": 6.0,
         "closed": 6.3,
         "sim": 5.9,
-        "half": 0.001,
+        "worth": 20.0,
         "refused": math.inf,
         "runs": [],
         "asked": [],
@@ -52,19 +59,30 @@ def world(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise ConfigError("no model there")
         return SimpleNamespace(goodput_frac=_share(rate_rps, made[tier]))
 
-    def run(scenario: Any, *, study: object) -> SimpleNamespace:
-        made["runs"].append((scenario.requests, scenario.rate_rps))
-        share = _share(scenario.rate_rps, made["sim"])
-        limits = {"goodput_frac": (share - made["half"], share + made["half"])}
-        return SimpleNamespace(result=SimpleNamespace(goodput_frac=share, limits=limits))
+    def sample(plan: Plan, rate_rps: float, n_requests: int, index: int) -> Sample:
+        made["runs"].append((rate_rps, n_requests, index))
+        worth = max(round(n_requests / made["worth"]), 1)
+        rng = np.random.default_rng([index, plan.scenario.seed])
+        bad = rng.binomial(worth, 1 - _share(rate_rps, made["sim"])) / worth
+        return Sample(
+            rate_rps=rate_rps,
+            n_requests=n_requests,
+            bad_frac=float(bad),
+            ahead_frac=float(rng.normal(0.0, 0.01)),
+            n_effective=float(worth),
+            missed={},
+            mean_e2e_s=1.0,
+            waits={},
+        )
 
     monkeypatch.setattr(import_module("validation.agreement._knee_predicted"), "predict", predict)
-    monkeypatch.setattr(import_module("validation.agreement._knee_simulated"), "run", run)
+    for module in ("validation.agreement._knee_simulated", "validation.refine"):
+        monkeypatch.setattr(import_module(module), "sample", sample)
     return made
 
 
-def _simulated() -> SimulatedKnee:
-    return simulate_knee(SCENARIO, CAPACITY, EFFORT, sharp_frac=SHARP)
+def _simulated(scenario: Scenario = SCENARIO, effort: Effort = EFFORT) -> SimulatedKnee:
+    return simulate_knee(scenario, OVERLOAD, effort, sharp_frac=SHARP)
 
 
 @pytest.mark.parametrize("knee", [1.0, 3.0, 5.9, 9.0])
@@ -72,31 +90,45 @@ def test_a_simulated_knee_is_found_wherever_it_lies_and_asks_no_theory(
     world: dict[str, Any], knee: float
 ) -> None:
     world["sim"] = knee
-    assert _simulated().rate_rps == pytest.approx(knee, rel=0.005)
+    found = _simulated()
+    assert found.rate_rps == pytest.approx(knee, rel=2 * SHARP)
+    assert found.half_frac <= SHARP
+    assert found.n_requests == sum(n for _, n, _ in world["runs"])
     assert not world["asked"]
+    assert _simulated() == found
 
 
-def test_a_blurred_knee_gets_the_requests_that_it_takes_and_no_more_than_allowed(
-    world: dict[str, Any],
+def test_an_overload_that_is_kept_to_ten_digits_leads_to_the_same_knee(world: dict[str, Any]) -> None:
+    found = _simulated()
+    near = replace(OVERLOAD, rate_rps=CAPACITY * (1 + 1e-11))
+    assert simulate_knee(SCENARIO, near, EFFORT, sharp_frac=SHARP) == found
+
+
+def test_a_blurred_knee_gets_more_requests_and_is_wide_where_they_end(world: dict[str, Any]) -> None:
+    sharp = _simulated()
+    world["worth"] = 150.0
+    blurred = _simulated()
+    assert blurred.n_requests > 1.5 * sharp.n_requests
+    ended = _simulated(effort=replace(EFFORT, knee_requests=200_000))
+    assert ended.half_frac > SHARP
+    assert ended.rate_rps == pytest.approx(5.9, rel=2 * ended.half_frac)
+
+
+def test_above_the_limit_a_queue_that_grows_is_given_time(world: dict[str, Any]) -> None:
+    world["sim"] = 10.6
+    shortest_first = replace(SCENARIO, scheduler="sjf")
+    assert _simulated(shortest_first).rate_rps == pytest.approx(10.6, rel=2 * SHARP)
+    assert max(n for _, n, _ in world["runs"]) == 60_000
+    world["runs"].clear()
+    assert _simulated().rate_rps == pytest.approx(10.6, rel=2 * SHARP)
+    assert max(n for _, n, _ in world["runs"]) < 60_000
+
+
+def test_nine_tenths_at_the_least_rate_is_no_knee_that_can_be_told(
+    world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert _simulated().n_requests == 400  # half of the usual, where a rough look was sharp already
-    world["half"] = 0.02
-    found = _simulated()
-    slope = 0.8 / 5.9  # of the share at the knee
-    half = 0.02 / slope / 5.9
-    assert found.half_frac == pytest.approx(half, rel=0.2)
-    assert found.n_requests == pytest.approx(1.2 * 100 * (half / SHARP) ** 2, rel=0.3)
-    world["half"] = 0.2
-    assert _simulated().n_requests == pytest.approx(1.2 * 100 * 40)
-
-
-def test_the_same_search_can_be_made_again_from_where_it_began(world: dict[str, Any]) -> None:
-    found = _simulated()
-    before = list(world["runs"])
-    again = knee_from(SCENARIO, CAPACITY, EFFORT, start_rps=found.start_rps, n_requests=found.n_requests)
-    assert again == found
-    runs = world["runs"][len(before) :]
-    assert runs == before[-len(runs) :]
+    monkeypatch.setitem(globals(), "_share", lambda *_: 0.9)
+    assert _simulated() == SimulatedKnee(rate_rps=None, half_frac=math.inf, n_requests=128_000)
 
 
 @pytest.mark.parametrize("numeric", [0.8, 4.0, 6.0, 6.4, 9.5])

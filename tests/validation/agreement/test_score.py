@@ -92,7 +92,7 @@ def test_what_was_simulated_before_is_scored_without_a_simulation_and_alike(
     monkeypatch.setattr(
         import_module("validation.agreement.score"), "predicted_knees", lambda *_: {"closed": 3}
     )
-    knee = SimulatedKnee(rate_rps=2.0, half_frac=0.01, n_requests=2_000, start_rps=1.0)
+    knee = SimulatedKnee(rate_rps=2.0, half_frac=0.01, n_requests=2_000)
     assert score(CELL, TINY, known) == whole
     found = score(CELL, TINY, replace(known, knee=knee)).knee
     assert found == Knee(rate_rps=2.0, half_frac=0.01, predicted_rps={"closed": 3})
