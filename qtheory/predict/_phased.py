@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +40,9 @@ class Phased:
     def n_phases(self) -> int:
         return len(self.without)
 
-    @cached_property
-    def after_idle(self) -> Floats:
-        """P(j is the phase behind the next group) (p, p) from each phase."""
-        return np.asarray(np.linalg.solve(-self.without, self.coming))
+    def after_idle(self, per_s: float = 0.0) -> Floats:
+        """P(j is the phase behind the next group) (p, p) from each, times the discount of the time to it."""
+        return np.asarray(np.linalg.solve(per_s * np.eye(self.n_phases) - self.without, self.coming))
 
     @property
     def request_rps(self) -> Floats:

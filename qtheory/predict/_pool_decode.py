@@ -26,6 +26,8 @@ class DecodePool:
     All that run get a token in each step, so the number is that of processor sharing at the speed
     :math:`k/(\bar dV(k))`, whose law :math:`\pi(k)\propto\prod_{j\le k}\lambda\bar dV(j)/j` depends on the
     outputs by their mean alone [1]_. Above the places :math:`n_c` the speed stays, and who comes waits.
+    Requests that come in bunches are taken as geometric groups that add as much to the variance of the
+    number, ``bunch`` times its mean.
 
     References
     ----------
@@ -35,6 +37,7 @@ class DecodePool:
     engine: Engine
     rate_rps: float
     n_equal: int
+    bunch: float = 0.0
 
     @property
     def limit_rps(self) -> float:
@@ -66,9 +69,7 @@ class DecodePool:
         k = np.arange(1.0, top + 1)
         running = np.minimum(np.maximum(k / self.n_equal, 1.0), self._places)
         ends = np.minimum(k, places) / (self.engine.demand.mean_decode * np.interp(running, *self._speeds))
-        logs = np.concatenate([[0.0], np.cumsum(np.log(self.rate_rps / ends))])
-        law = np.exp(logs - logs.max())
-        return np.arange(top + 1.0), law / law.sum()
+        return np.arange(top + 1.0), _in_groups(ends / self.rate_rps, 1 + self.bunch)
 
     @cached_property
     def mean_running(self) -> float:
@@ -93,13 +94,38 @@ class DecodePool:
         return late, variable * behind / self.limit_rps / late if late > 1e-12 else 0.0
 
     @cached_property
+    def together(self) -> float:
+        """Share of its stay for which a request that came together with another one is there beside it."""
+        return float(self._beside(np.array([np.inf]))[0])
+
+    def _beside(self, steps: Floats) -> Floats:
+        """Mean share of so many steps for which one that came at once is there; of all steps for infinity."""
+        demand = self.engine.demand
+        order = np.argsort(demand.decode_steps)
+        lengths, probs = demand.decode_steps[order], demand.decode_probs[order]
+        below, sums = np.cumsum(probs), np.cumsum(probs * lengths)
+        least = sums + lengths * (below[-1] - below)  # E[min(d, length)]
+        if np.isinf(steps).all():
+            return np.full(len(steps), float(least @ probs) / (sums[-1] * below[-1]))
+        met = np.interp(steps, np.append(0.0, lengths), np.append(0.0, least))
+        return np.asarray(met / steps / below[-1])
+
+    @property
+    def half_step_s(self) -> float:
+        """Mean seconds until the step under way is over that a request finds."""
+        busy = 1 - np.exp(-self.mean_running / self.n_equal)
+        return float(busy) * self.gap_s / 2
+
+    @cached_property
     def _seen(self) -> Floats:
         """Seconds of steps at equally likely states, weighted by who sees them."""
         k, law = self._law
-        running = np.minimum(np.maximum((k + 1) / self.n_equal, 1.0), self._places)
+        running = np.minimum(np.maximum(k / self.n_equal, 1.0), self._places)
         steps = np.interp(running, *self._speeds)
+        weights = law * np.minimum(k, self.n_equal * self._places) / steps
         order = np.argsort(steps)
-        return np.interp(_LEVELS, np.cumsum(law[order]), steps[order])
+        below = np.cumsum(weights[order])
+        return np.asarray(np.interp(_LEVELS * below[-1], below, steps[order]))
 
     @cached_property
     def gaps(self) -> Floats:
@@ -108,6 +134,8 @@ class DecodePool:
 
     def per_token_s(self, steps: Floats) -> Floats:
         """Equally likely mean gaps (d, levels) of requests of so many steps; the longer, the closer.
+
+        Beside short ones are more of those that came with them.
 
         The number running forgets in the time t_c, in which a request ends; of its deviations a stay of
         length T keeps the share sqrt(2/z (1 - (1 - exp(-z))/z)), z = T/t_c.
@@ -120,7 +148,26 @@ class DecodePool:
         feedback = min(self.rate_rps / self.n_equal * demand.mean_decode * float(slope), 0.97)
         stay = np.maximum(steps * (1 - feedback) / unit, 1e-9)
         kept = np.sqrt(np.clip(2 / stay * (1 + np.expm1(-stay) / stay), 0.0, 1.0))
-        return np.asarray(self.gap_s + kept[:, None] * (self.gaps - self.gap_s)[None, :])
+        beside = self.bunch / self.n_equal * (self._beside(steps) / self.together - 1)
+        shift = np.interp(np.clip(n + beside, 1.0, self._places), nodes, seconds) - np.interp(
+            n, nodes, seconds
+        )
+        return np.asarray(self.gap_s + shift[:, None] + kept[:, None] * (self.gaps - self.gap_s)[None, :])
+
+
+def _in_groups(ends: Floats, group: float) -> Floats:
+    r"""Law (k + 1,) of a number that rises in geometric groups and falls at the rates ``ends`` (k,).
+
+    Up from k go groups that reach beyond it: with q = 1 - 1/g and :math:`s_k=\sum_{i\le k}\pi_i q^{k-i}` the
+    balance is :math:`s_k/g=\mu_{k+1}\pi_{k+1}`.
+    """
+    more, law, reaching = 1 - 1 / group, [1.0], 1.0
+    for rate in ends.tolist():
+        law.append(reaching / group / rate)
+        reaching = more * reaching + law[-1]
+        if reaching > 1e200:
+            law, reaching = [each / reaching for each in law], 1.0
+    return np.array(law) / sum(law)
 
 
 def erlang_wait(n: int, load: float) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ._cells import spread
 from ._gridlaw import GridLaw
+from ._round_output import RoundOutput
 from .demand import Demand
 
 __all__ = ["LEVELS", "SHARES", "Transfers"]
@@ -30,17 +31,16 @@ _MOST_LOAD = 0.999
 class Transfers:
     """Transfers of the prompts that a step completes together; they go in their order.
 
-    A link that is quicker than its prefill instance is mostly free when a step ends. What the batch before
-    has left then is what it takes longer than the step; a slower link is a queue with arrivals in batches.
+    A link that is quicker than its prefill instance is mostly free when a step ends: the batch before has
+    left what it takes longer than that step. A slower link is a queue with arrivals in batches.
     """
 
     demand: Demand
     tokens_per_s: float
     latency_s: float
     rate_rps: float  # of a link
-    batches: Floats  # (most,) law of the number of a step that completes a request
+    output: RoundOutput  # of the prefill instance
     n_links: int  # of a prefill instance, one of which a request takes
-    mean_step_s: float  # of a step of prompts, per prompt
 
     @cached_property
     def send_s(self) -> float:
@@ -50,8 +50,8 @@ class Transfers:
     @cached_property
     def ahead(self) -> Floats:
         """P(k of the own step go before over the same link) (most,)."""
-        sizes = np.arange(1.0, len(self.batches) + 1)
-        places = np.cumsum((self.batches / sizes)[::-1])[::-1]
+        seen = self.output.chain.sizes_seen
+        places = np.cumsum((seen / np.arange(1.0, len(seen) + 1))[::-1])[::-1]
         if self.n_links == 1:
             return np.asarray(places / places.sum())
         share, n = 1 / self.n_links, len(places)
@@ -68,13 +68,17 @@ class Transfers:
         load = min(self.rate_rps * send, _MOST_LOAD)
         square = self.demand.prompt_moment(2) / self.demand.mean_prompt**2
         queue = load * send * (square / 2 + float(self.ahead @ k)) / (1 - load)
-        pace = send / self.n_links / self.mean_step_s
+        chain, each = self.output.chain, send / self.n_links
+        pace = each * chain.rounds.limit_rps
         if pace >= 1:
             return queue
-        sizes = np.arange(1.0, len(self.batches) + 1)
-        steps = self.batches / sizes / float((self.batches / sizes).sum())
-        late = np.maximum(pace * sizes[:, None] - sizes[None, :], 0.0)
-        return min(queue, float(steps @ late @ steps) * self.mean_step_s / (1 - pace))
+        steps, coming = chain.rounds.mean_s(), self.output.next_sizes
+        place = np.clip(np.arange(coming.shape[1]) - 1, 0, len(steps) - 1)
+        until = steps[place] + np.append(1 / chain.rate_rps, np.zeros(len(place) - 1))  # nobody came: later
+        sizes = np.arange(1.0, len(steps) + 1)
+        late = (np.maximum(each * sizes[:, None] - until, 0.0) * coming).sum(axis=1)
+        batches = chain.sizes_seen / sizes
+        return min(queue, float(late @ batches) / float(batches.sum()) / (1 - pace))
 
     @cached_property
     def seconds(self) -> Floats:

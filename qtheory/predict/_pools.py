@@ -18,6 +18,7 @@ from ._phased import phased
 from ._pool_decode import DecodePool, erlang_wait
 from ._pool_link import LEVELS, SHARES, Transfers
 from ._round_chain import RoundChain, solve_rounds
+from ._round_output import RoundOutput
 from ._round_waits import RoundLaws
 from ._rounds import Rounds
 from .inputs import Engine
@@ -59,11 +60,28 @@ class PoolModel:
 
     @cached_property
     def decoding(self) -> DecodePool:
+        """The decode instances that share requests, if these came one by one at random moments."""
         n = self.n_decode if self.is_even else 1
         rate = self.rate_rps * self._decoded * n / self.n_decode
         demand = self.decode.demand
         kept = replace(self.decode, demand=_decoding(demand))
         return DecodePool(engine=kept, rate_rps=rate, n_equal=n)
+
+    @cached_property
+    def _output(self) -> RoundOutput:
+        return RoundOutput(self._chain)
+
+    @cached_property
+    def bunched(self) -> DecodePool:
+        """The same with requests that come as steps of prompts complete them."""
+        pool, output = self.decoding, self._output
+        together, stay_s = pool.together, pool.gap_s * pool.engine.demand.mean_decode
+        per_s = 2 * together / stay_s
+        apart_s = self.transfers.send_s * (output.mates + 1) / 3  # of two of a step, on the link
+        later = output.following(per_s) - self._chain.own_rate_rps / per_s
+        excess = together * (output.mates * np.exp(-per_s * apart_s) + 2 * later)
+        share = self._decoded * pool.n_equal / self.n_decode
+        return replace(pool, bunch=max(excess * share, 0.0))
 
     @cached_property
     def _decoded(self) -> float:
@@ -144,23 +162,21 @@ class PoolModel:
             tokens_per_s=speed,
             latency_s=latency,
             rate_rps=self.rate_rps * self._decoded / (self.n_prefill * self.n_decode),
-            batches=self._chain.sizes_seen,
+            output=self._output,
             n_links=self.n_decode,
-            mean_step_s=self.n_prefill / self.prefill_rps,
         )
 
     @cached_property
     def joining_s(self) -> float:
         """Mean seconds at the decode instance until the first step: for a place, and half a step."""
         late, held = self.decoding.waits
-        busy = 1 - np.exp(-self.decoding.mean_running / self.decoding.n_equal)
-        return late * held + float(busy) * self.decoding.gap_s / 2
+        return late * held + self.decoding.half_step_s
 
     @cached_property
     def _waits(self) -> tuple[Floats, Floats]:
         """Seconds (w,) at the decode instance until the first step, and their probabilities."""
-        late, held = self.decoding.waits
-        half = self.joining_s - late * held
+        late, held = self.bunched.waits
+        half = self.bunched.half_step_s
         if late * held <= 0:
             return np.full(1, half), np.ones(1)
         more = -np.log1p(-LEVELS)
@@ -182,7 +198,7 @@ class PoolModel:
             )
             ttft, gap_from, gap_mass = law_of_atoms(moved, mass), joined, chances
         steps, probs, _ = self.decode.demand.decode_groups
-        tokens = steps[:, None] * self.decoding.per_token_s(steps)  # (d, levels)
+        tokens = steps[:, None] * self.bunched.per_token_s(steps)  # (d, levels)
         each = tokens[:, :, None] + gap_from
         mass_d = probs[:, None, None] * gap_mass / tokens.shape[1]
         mass_d = np.broadcast_to(mass_d, each.shape)
@@ -203,13 +219,13 @@ class PoolModel:
             "goodput_frac": min(in_time * quick, laws["e2e"].within(slo.e2e_s)),
             "ttft_good_frac": in_time,
             "tpot_good_frac": quick,
-            "mean_decoding": self.mean_running,
+            "mean_decoding": self.bunched.mean_running * self.n_decode / self.bunched.n_equal,
         }
 
     def _gaps(self, first_s: Floats, chances: Floats) -> GridLaw:
         """The gap between tokens: steps, and before the first of them the way to the decode side."""
-        gaps = self.decoding.gaps
-        share = 1 / max(self.decoding.engine.demand.mean_decode, 1.0)
+        gaps = self.bunched.gaps
+        share = 1 / max(self.decode.demand.mean_decode, 1.0)
         ways = first_s[:, None] + gaps
         atoms = np.append(gaps, ways.ravel())
         mass = np.append(

@@ -67,36 +67,61 @@ class RoundChain:
         """Law (t,) of the seconds of any batch that leaves somebody."""
         return np.asarray(self.rounds.full @ self.full_laws)
 
-    def _arrived(self, laws: Floats) -> Floats:
+    def arrived(self, laws: Floats) -> Floats:
         """P(k arrive in batches of these laws and the phase goes from i to j) (most, p, k, p)."""
         counts = self.counts
         return np.asarray((laws @ counts.reshape(len(counts), -1)).reshape(len(laws), *counts.shape[1:]))
 
     @cached_property
-    def _arrived_full(self) -> Floats:
-        return self._arrived(self.full_laws)
+    def arrived_full(self) -> Floats:
+        return self.arrived(self.full_laws)
 
-    @cached_property
-    def _after_idle(self) -> Floats:
-        """P(q end an idle time together, in phase j) (p, n_waiting, p)."""
+    def after_idle(self, per_s: float = 0.0) -> Floats:
+        """P(q end an idle time together, in phase j) (p, n_waiting, p), each second of it at a discount."""
         k, more = np.arange(self.n_waiting), 1 - 1 / self.arrivals.mean_group
         law = more**k * (1 - more)
         law[-1] += 1 - law.sum()
-        return np.asarray(self.arrivals.after_idle[:, None, :] * law[:, None])
+        return np.asarray(self.arrivals.after_idle(per_s)[:, None, :] * law[:, None])
+
+    def rows(self, part: Floats, full: Floats, idle: Floats, ratio: float = 0.0) -> Floats:
+        """What waits at the next start (n_waiting + most, p, n_waiting, p).
+
+        ``part`` and ``full`` (most, p, k, p) are what comes in batches that take all, and in those that leave
+        somebody. Who is m beyond the last number counts there, times ``ratio`` to the power m.
+        """
+        n, most, p = self.n_waiting, self.rounds.most, self.arrivals.n_phases
+        found = np.zeros((n + most, p, n, p))
+        part = part * self.rounds.room[:, None, None, None]
+        full = full * self.rounds.full[:, None, None, None]
+        beyond = np.zeros_like(full)
+        last = np.zeros_like(full[:, :, 0])
+        for k in range(full.shape[2] - 1, -1, -1) if ratio else ():
+            last = ratio * (full[:, :, k] + last)
+            beyond[:, :, k] = last
+        found[:most] = part[:, :, 1 : n + 1] + np.tensordot(part[:, :, 0], idle, axes=1)
+        far = ratio ** np.arange(1.0, part.shape[2] - n)
+        found[:most, :, -1] += np.einsum("bikj,k->bij", part[:, :, n + 1 :], far)
+        least = int(np.flatnonzero(self.rounds.full > 1e-12)[0])
+        for left in range(1, n + 1):
+            found[left + least : left + most, :, left - 1 :] += full[least:, :, : n - left + 1]
+            found[left + least : left + most, :, -1] += beyond[least:, :, n - left + 1]
+        return found
+
+    def drift(self, full: Floats, z: float) -> float:
+        """Root of the matrix over phases of E[z^(arrivals - batch)] in batches that leave somebody."""
+        sizes, k = np.arange(1.0, self.rounds.most + 1), np.arange(float(full.shape[2]))
+        matrix = np.tensordot(self.rounds.full * z**-sizes, full.transpose(0, 1, 3, 2) @ z**k, axes=1)
+        return float(np.abs(np.linalg.eigvals(matrix)).max())
 
     @cached_property
     def decay(self) -> float:
         """Ratio of P(q + 1 wait) to P(q wait) for large q.
 
-        It is 1/z with the z > 1 at which the matrix of E[z^(arrivals - batch)] over phases has the root 1.
+        It is 1/z with the z > 1 at which the `drift` is 1.
         """
-        full = self.rounds.full
-        sizes, k = np.arange(1.0, self.rounds.most + 1), np.arange(float(self.counts.shape[2]))
-        rows = self._arrived_full.transpose(0, 1, 3, 2)  # (most, i, j, k)
 
         def surplus(z: float) -> float:
-            matrix = np.tensordot(full * z**-sizes, rows @ z**k, axes=1)
-            return float(np.abs(np.linalg.eigvals(matrix)).max()) - 1
+            return self.drift(self.arrived_full, z) - 1
 
         low, high = 1.0, 1.0 + 1e-4
         while surplus(high) < 0 and high < 3:
@@ -110,14 +135,7 @@ class RoundChain:
     def waiting(self) -> Floats:
         """P(q wait when a batch is formed, in phase i) (n_waiting, p), q = 1, 2, ..."""
         n, most, p = self.n_waiting, self.rounds.most, self.arrivals.n_phases
-        rows = np.zeros((n + most, p, n, p))
-        part = self._arrived(self.part_laws) * self.rounds.room[:, None, None, None]
-        full = self._arrived_full * self.rounds.full[:, None, None, None]
-        rows[:most] = part[:, :, 1 : n + 1]
-        rows[:most] += np.tensordot(part[:, :, 0], self._after_idle, axes=1)
-        least = int(np.flatnonzero(self.rounds.full > 1e-12)[0])
-        for left in range(1, n + 1):
-            rows[left + least : left + most, :, left - 1 :] += full[least:, :, : n - left + 1]
+        rows = self.rows(self.arrived(self.part_laws), self.arrived_full, self.after_idle())
         beyond = self.decay ** np.arange(1, most + 1)
         rows[n - 1] += np.tensordot(beyond, rows[n:], axes=1)
         system = np.eye(n * p) - rows[:n].reshape(n * p, n * p)
@@ -137,18 +155,43 @@ class RoundChain:
         return np.asarray(self.waiting[: self.rounds.most] * self.rounds.room[:, None])
 
     @cached_property
-    def leaving(self) -> Floats:
-        """P(a batch takes b, leaves l and starts in phase i) (most, left + 1, p); the last l are all more."""
-        most, last = self.rounds.most, self.waiting[-1]
-        n = max(self.n_waiting, (FULL_AHEAD + 1) * most)
+    def _listed(self) -> Floats:
+        """P(q wait when a batch is formed, in phase i) (q, p) up to as many as full batches are counted by."""
+        n = max(self.n_waiting, (FULL_AHEAD + 1) * self.rounds.most)
         more = self.decay ** np.arange(1.0, n - self.n_waiting + 1)
-        waiting = np.concatenate([self.waiting, more[:, None] * last])
-        law = np.zeros((most, n + 1, self.arrivals.n_phases))
-        for size in range(1, most + 1):
-            law[size - 1, 1 : n - size + 1] = waiting[size:] * self.rounds.full[size - 1]
-            tail = waiting[-1] * self.decay / (1 - self.decay) * self.rounds.full[size - 1]
-            law[size - 1, n - size] += tail
+        return np.concatenate([self.waiting, more[:, None] * self.waiting[-1]])
+
+    @cached_property
+    def left(self) -> Floats:
+        """P(a batch takes b of a listed number, leaves l and starts in phase i) (most, left + 1, p)."""
+        n = len(self._listed)
+        law = np.zeros((self.rounds.most, n + 1, self.arrivals.n_phases))
+        for size, share in enumerate(self.rounds.full, 1):
+            law[size - 1, 1 : n - size + 1] = self._listed[size:] * share
         return law
+
+    @cached_property
+    def left_beyond(self) -> Floats:
+        """P(a batch takes b of more than are listed, and starts in phase i) (most, p)."""
+        return np.outer(self.rounds.full, self._listed[-1] * self.decay / (1 - self.decay))
+
+    @cached_property
+    def leaving(self) -> Floats:
+        """The same as `left` with all numbers that are not listed as the last of those that are."""
+        law = self.left.copy()
+        for size, tail in enumerate(self.left_beyond, 1):
+            law[size - 1, len(self._listed) - size] += tail
+        return law
+
+    @cached_property
+    def own_rate_rps(self) -> float:
+        """Requests a second of the chain itself, which differs from the rate by what its grids leave out."""
+        part_s, full_s = self.part_laws @ self.times_s, self.full_laws @ self.times_s
+        idle_s = np.linalg.solve(-self.arrivals.without, np.ones(self.arrivals.n_phases))
+        ends = np.tensordot(self.part_laws, self.counts[:, :, 0], axes=1)  # (most, i, j)
+        waits_s = float(np.einsum("bi,bij,j->", self.taken, ends, idle_s))
+        busy_s = self.taken.sum(axis=1) @ part_s + self.leaving.sum(axis=(1, 2)) @ full_s
+        return self.per_batch / (float(busy_s) + waits_s)
 
     @property
     def one_more_full(self) -> float:

@@ -31,7 +31,7 @@ def test_after_an_arrival_the_mean_number_is_the_renewal_function_of_gamma_gaps(
     means = counts.sum(axis=3) @ np.arange(80.0)  # (t, p)
     n = np.arange(1, 400)[:, None]
     exact = gammainc(n / 4, 2.0 * TIMES / 4).sum(axis=0)  # P(n gaps of mean 1/2 and shape 1/4 <= t)
-    assert means @ arrivals.after_idle[0] == pytest.approx(exact, rel=0.02)
+    assert means @ arrivals.after_idle()[0] == pytest.approx(exact, rel=0.02)
 
 
 @pytest.mark.parametrize("n_equal", [1, 3])
