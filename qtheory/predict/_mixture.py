@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc
+from scipy.special import betainc, gammainc, log_ndtr, ndtr
 
 __all__ = ["Mixture"]
 
@@ -18,32 +18,37 @@ _HALVINGS = 12
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Groups (g,): nothing above the ``base`` (g, r) with probability ``none``, else a gamma law."""
+    """Groups (g,) or (g, r): nothing above the ``base`` (g, r) with probability ``none``, else a gamma law."""
 
     probs: Floats
     base: Floats
     none: Floats
     above: Floats  # mean and second moment of the gamma law
     second: Floats
+    law: str = "gamma"  # "passage" of a Brownian motion, "bounded", a beta law up to ``most``, or "even"
+    most: Floats | None = None
 
     @cached_property
     def mean(self) -> Floats:
         """Means (r,)."""
-        return np.asarray(self.probs @ (self.base + (1 - self.none) * self.above))
+        return self._over_groups(self.base + (1 - self.none) * self.above)
 
     @cached_property
     def var(self) -> Floats:
         """Variances (r,)."""
         both = self.base**2 + (1 - self.none) * (2 * self.base * self.above + self.second)
-        return np.asarray(np.maximum(self.probs @ both - self.mean**2, 0.0))
+        return np.asarray(np.maximum(self._over_groups(both) - self.mean**2, 0.0))
+
+    def _over_groups(self, values: Floats) -> Floats:
+        """Means (r,) of values (g, r)."""
+        return np.asarray(self.probs @ values if self.probs.ndim == 1 else (self.probs * values).sum(axis=0))
 
     def _cdf(self, t: Floats) -> Floats:
         over = t - self.base
         if self._is_fixed:
-            return np.asarray(self.probs @ (over >= 0))
-        shape, scale = self._gamma
-        tail = gammainc(shape, np.maximum(over, 0.0) * scale)
-        return np.asarray(self.probs @ ((over >= 0) * (self.none + (1 - self.none) * tail)))
+            return self._over_groups(over >= 0)
+        tail = self._law(np.maximum(over, 1e-12))
+        return self._over_groups((over >= 0) * (self.none + (1 - self.none) * tail))
 
     @cached_property
     def _is_fixed(self) -> bool:
@@ -55,6 +60,37 @@ class Mixture:
         """Shape, and the reciprocal of the scale, of the gamma laws."""
         var = np.maximum(self.second - self.above**2, 1e-6 * self.above**2)
         return self.above**2 / var, self.above / var
+
+    def _law(self, times_s: Floats) -> Floats:
+        """Share of what is above the base that is no longer."""
+        if self.law == "passage":
+            return self._passed(times_s)
+        if self.law == "even":  # from 0 to twice the mean
+            return np.asarray(np.minimum(times_s / (2 * self.above), 1.0))
+        if self.most is not None:
+            return self._bounded(times_s, self.most)
+        shape, scale = self._gamma
+        return np.asarray(gammainc(shape, times_s * scale))
+
+    def _bounded(self, times_s: Floats, most: Floats) -> Floats:
+        """Beta law with the two moments."""
+        mean = np.clip(self.above / most, 1e-9, 1 - 1e-9)
+        var = np.clip(self.second / most**2 - mean**2, 1e-6 * mean**2, 0.99 * mean * (1 - mean))
+        total = mean * (1 - mean) / var - 1
+        return np.asarray(betainc(mean * total, (1 - mean) * total, np.minimum(times_s / most, 1.0)))
+
+    def _passed(self, times_s: Floats) -> Floats:
+        r"""Inverse Gaussian law [1]_: :math:`\Phi(\sqrt{k/x}(x/m-1))+e^{2k/m}\Phi(-\sqrt{k/x}(x/m+1))`.
+
+        References
+        ----------
+        .. [1] Chhikara and Folks (1989), "The inverse Gaussian distribution", chapter 2.
+        """
+        shape = self._gamma[0]  # k/m, so that the variance is m^3/k
+        x = times_s / self.above
+        root = np.sqrt(shape / x)
+        back = np.exp(np.minimum(2 * shape + log_ndtr(-root * (x + 1)), 0.0))
+        return np.asarray(np.minimum(ndtr(root * (x - 1)) + back, 1.0))
 
     def stretched(self, factors: Floats, shares: Floats) -> Mixture:
         """Every group in kinds whose gamma part is longer or shorter."""

@@ -201,9 +201,10 @@ def _steady(
     model: _models.Model, setting: Setting, limit: Limit, rates_rps: Sequence[float], tier: str
 ) -> list[Prediction]:
     """Rates below the limit."""
-    points = [setting.at_rate(float(rate), limit.rate_rps) for rate in rates_rps]
-    if tier == "numeric" or not points:
+    if tier == "numeric" or not rates_rps:
+        points = [setting.at_rate(float(rate), limit.rate_rps) for rate in rates_rps]
         return [_prediction(point, limit, tier, model.numeric(point)) for point in points]
+    points = [replace(setting, rate_rps=float(rate)) for rate in rates_rps]
     columns = model.closed(setting, np.array(rates_rps, dtype=float))
     return [
         _prediction(point, limit, tier, {name: float(column[k]) for name, column in columns.items()})

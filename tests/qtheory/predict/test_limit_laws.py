@@ -104,13 +104,6 @@ def test_an_endless_budget_cuts_no_prompt_and_more_changes_nothing(tier: str) ->
         assert more == pytest.approx(chunked, rel=3e-3)
 
 
-_TOO_SHORT = pytest.mark.xfail(
-    strict=True,
-    reason="outputs of 30 tokens: the closed law of the time per token moves in whole steps, and "
-    "its knee falls by up to 2 % where one more or less has a prompt",
-)
-
-
 @pytest.mark.parametrize("scheduler", ["fcfs", "chunked", "sjf", "orca"])
 @pytest.mark.parametrize("workload", ["chat", "rag", "summarize"])
 def test_more_bandwidth_never_lowers_the_knee_at_fixed_memory_and_slots(
@@ -121,7 +114,6 @@ def test_more_bandwidth_never_lowers_the_knee_at_fixed_memory_and_slots(
     assert knees[-1] > knees[0]
 
 
-@_TOO_SHORT
 def test_more_bandwidth_never_lowers_the_knee_of_short_outputs() -> None:
     knees = _knees_by_bandwidth("chunked", "code", (0.8, 0.86))
     assert knees[1] > knees[0] * (1 - _ROUGH)

@@ -1,0 +1,153 @@
+"""Time between tokens in closed form: stalls by the prompts of others, and the number that runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._mixture import Mixture
+
+if TYPE_CHECKING:
+    from ._closed import Formulas
+
+__all__ = ["behind_s", "gap_percentiles", "per_token"]
+
+Floats = NDArray[np.float64]
+State = dict[str, Floats]
+
+_NORMAL = np.sqrt(3) * np.array([-1.0, 0.0, 1.0])  # of the normal law, by Gauss and Hermite
+_SHARES = np.array([1, 4, 1]) / 6
+_LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+
+
+def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
+    """Seconds per token by the length of the output."""
+    steps, probs = formulas.groups
+    d, alone = steps[:, None], state["alone"]
+    stay = d / state["memory"]
+    slow = _kept(stay) * state["slope"] ** 2 * state["var"]
+    in_parts = formulas.costs.rule.mixed and not formulas.costs.takes_all
+    above, stalls, none = (_beside if in_parts else _between)(formulas, rate, state)
+    some = np.maximum(1 - none, 1e-9)
+    weights, base = probs / probs.sum(), alone + 0 * d
+    if not in_parts:
+        var = stalls + slow + np.sqrt(stalls * slow)  # an arrival brings both
+        return Mixture(weights, base, 1 - some, above / some, (var + above**2) / some, law="passage")
+    most = formulas.costs.full_at(state["n"]) - alone
+    some = np.minimum(np.maximum(some, above / (0.99 * most)), 1.0)
+    k, spread = len(_SHARES), np.sqrt(slow)
+    base = np.concatenate([np.maximum(base + x * spread, formulas.costs.decode_s[0]) for x in _NORMAL])
+    none, mean, second = (np.tile(x, (k, 1)) for x in (1 - some, above / some, (stalls + above**2) / some))
+    return Mixture(np.outer(_SHARES, weights).ravel(), base, none, mean, second, law="bounded", most=most)
+
+
+def _kept(z: Floats) -> Floats:
+    """Variance of the mean over a time z of what forgets as exp(-t), over that of its value."""
+    return np.asarray(np.clip(2 / z * (1 + np.expm1(-z) / z), 0.0, 1.0))
+
+
+def _before_s(formulas: Formulas, rate: Floats, state: State) -> Floats:
+    """Seconds before the first token in which those come who are computed behind it."""
+    own = formulas.costs.engine.demand.prompt_groups[1] @ formulas.costs.own_at(state["n"])
+    seen = formulas.waits.steps_seen(rate, state)[0] / 2 if formulas.costs.takes_all else 0.0
+    return np.asarray(own + formulas.waits.wait_s(rate, state) - seen)
+
+
+def behind_s(formulas: Formulas, rate: Floats, state: State) -> Floats:
+    """Mean stall by those behind a request when its first token comes, besides the usual ones."""
+    one, usual = state["token"] * formulas.costs.engine.demand.mean_prompt, state["alone"]
+    mine = _before_s(formulas, rate, state)
+    if formulas.costs.rule.mixed:
+        usual = (
+            state["gap"] if formulas.costs.takes_all else np.minimum(mine, formulas.costs.full_at(state["n"]))
+        )
+    mates = _mates(formulas, rate, state, formulas.costs.engine.demand.mean_decode)[0]
+    return np.asarray(np.maximum(rate * (mine - usual) + mates, 0.0) * one / (1 - state["work"]))
+
+
+def _mates(formulas: Formulas, rate: Floats, state: State, d: Floats | float) -> tuple[Floats, ...]:
+    """Requests of the own clump behind it before the last of d tokens: mean, mean square, P(none)."""
+    follow, until = formulas.waits.clumps.following, _before_s(formulas, rate, state) + d * state["gap"]
+    behind = follow(until, rate)
+    if not formulas.costs.takes_all:
+        return behind, behind * (1 + 2 * behind), 1 / (1 + behind)
+    rest = formulas.waits.found_s(
+        rate, state
+    )  # who comes in it is in the own step, unless that begins at once
+    first = (1 - state["work"]) / (1 + np.maximum(state["queueing"] - 1, 0.0) / 2)
+    whole = follow(rest + until, rate)
+    later = whole - follow(rest, rate)
+    mean = first * behind + (1 - first) * later
+    square = first * behind * (1 + 2 * behind) + (1 - first) * later * (1 + 2 * whole)
+    return mean, square, first / (1 + behind) + (1 - first) * (1 - later / (1 + whole))
+
+
+def _between(formulas: Formulas, rate: Floats, state: State) -> tuple[Floats, Floats, Floats]:
+    """Mean and variance of the stalls by whole prompts, and the probability of none."""
+    d, work, alone = formulas.groups[0][:, None], state["work"], state["alone"]
+    one, square = state["token"] * formulas.costs.engine.demand.mean_prompt, state["square"]
+    mine = _before_s(formulas, rate, state)
+    mates, mates2, alone_frac = _mates(formulas, rate, state, d)
+    stalls = rate * alone * (square + 2 * mates * one**2) / (1 - work) ** 3 / d
+    own = mates * (square - one**2) + (mates2 - mates**2) * one**2
+    stalls = stalls + (rate * mine * square + own) / (1 - work) ** 2 / d**2
+    is_mixed = formulas.costs.rule.mixed  # then each step holds what came in the last one
+    usual, grown = (state["gap"], 1 - work**d) if is_mixed else (alone, np.ones_like(d))
+    behind = (rate * (mine - usual) + mates) * one * grown / (1 - work) / d
+    none = np.exp(-rate * (alone * d + mine) / (1 + mates)) * alone_frac
+    return np.maximum(state["gap"] + behind - alone, 1e-9), stalls, none
+
+
+def _beside(formulas: Formulas, rate: Floats, state: State) -> tuple[Floats, Floats, Floats]:
+    """The same where a step is one with prompts, whose budget is spent, or one without.
+
+    Steps change between the two as a Markov chain does. A request begins among steps with prompts if somebody
+    is behind it, and what it sees of them goes over into their share of all steps.
+    """
+    d, work, alone = formulas.groups[0][:, None], state["work"], state["alone"]
+    demand, busy = formulas.costs.engine.demand, formulas.waits.busy(rate, state)
+    full = formulas.costs.full_at(state["n"])
+    one, more = state["token"] * demand.mean_prompt, np.maximum(full - alone, 1e-9)
+    mine = _before_s(formulas, rate, state)
+    mates = formulas.waits.clumps.following(mine, rate)  # of the own clump, before the first token, and later
+    later = formulas.waits.clumps.following(mine + d * state["gap"], rate) - mates
+    share = busy / full / (busy / full + (1 - busy) / alone)  # of the steps
+    first = 1 - (1 - busy) / (1 + mates)
+    wait = formulas.waits.wait_s(rate, state)
+    queue = np.maximum(wait - ((1 - busy) * alone + busy * full) / 2, 0.0)  # of it tokens see less
+    extra = (rate * mine + mates) * one - queue * more / full * share / busy
+    extra = np.maximum(extra, 0.0) / (1 - work) / more  # steps, in the end
+    lasts = np.maximum(extra / np.maximum(first - share, 1e-9), 1.0)
+    seen = share - (first - share) * lasts / d * np.expm1(-d / lasts)
+    seen = np.minimum(seen + later * one / (1 - work) / more / d, 0.99)
+    long_run = rate * alone * (state["square"] + 2 * (mates + later) * one**2) / (1 - work) ** 3 / more**2
+    memory = np.maximum(long_run / (2 * share * (1 - share)), 0.5)
+    var = more**2 * seen * (1 - seen) * _kept(d / memory)
+    none = (1 - first) * np.exp(-rate * alone * d / (1 + mates + later)) / (1 + later)
+    return np.maximum(more * seen, 1e-9), var, none
+
+
+def gap_percentiles(formulas: Formulas, rate: Floats, state: State) -> State:
+    """Percentiles of the gap: a step of decodes, or one with prompts of usual sizes."""
+    engine, rule = formulas.costs.engine, formulas.costs.rule
+    room = rule.room_tokens(engine, 1.0)
+    sizes, probs = engine.demand.prompt_groups
+    order = np.argsort(sizes)
+    below = np.cumsum(probs[order])
+    steps = np.maximum(1.0, sizes / room) @ probs  # of one prompt
+    if rule.mixed:
+        some = np.clip((1 - np.exp(-rate * state["gap"])) * steps, 1e-9, 0.98)
+    else:
+        some = np.maximum(1 - np.exp(-rate * state["alone"]), 1e-9)
+    found = {}
+    for name, level in _LEVELS.items():
+        beyond = np.clip((level - (1 - some)) / some, 0.0, 1.0)
+        tokens = np.interp(beyond, below, sizes[order])
+        if rule.mixed:
+            stall = state["token"] * np.minimum(tokens, room)
+        else:
+            stall = (formulas.costs.start_s + state["token"] * tokens) / (1 - state["work"])
+        found[f"{name}_itl_s"] = state["alone"] + np.where(level > 1 - some, stall, 0.0)
+    return found

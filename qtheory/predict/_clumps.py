@@ -1,0 +1,85 @@
+"""Arrivals in clumps, for formulas over many rates at once: who comes with a request, and who behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qtheory.system.workload import GammaArrivals, MmppArrivals, OpenArrivals
+
+from ._bursts import Following, _batches_like, _within_queue
+
+__all__ = ["Clumps"]
+
+Floats = NDArray[np.float64]
+
+_MOST_BUSY = 0.98
+_BUSY = np.concatenate([np.geomspace(1e-3, 0.1, 8), np.linspace(0.15, _MOST_BUSY, 16)])
+_WINDOWS = np.geomspace(1e-3, 100.0, 14)  # mean gaps
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clumps:
+    """Bursts as geometric batches whose size grows with the time in which they are counted.
+
+    ``kept_frac`` of the requests come here at the rates that are asked about; the others go elsewhere.
+    """
+
+    arrivals: OpenArrivals | None
+    dispersion: float  # in a long time
+    kept_frac: float = 1.0
+
+    @property
+    def is_bursty(self) -> bool:
+        """Whether requests come closer together than at random."""
+        return self.arrivals is not None and self.dispersion > 1
+
+    def queueing(self, rates_rps: Floats, each_s: Floats, varies: float) -> Floats:
+        """Index of dispersion (r,) of batches that queue as long before services of ``each_s`` (r,)."""
+        arrivals, whole = self.arrivals, np.full_like(rates_rps, self.dispersion)
+        if arrivals is None or not self.is_bursty:
+            return whole
+        busy = np.minimum(rates_rps * each_s, _MOST_BUSY)
+        if isinstance(arrivals, GammaArrivals):
+            found = np.interp(busy, _BUSY, _batches_at(arrivals.scv))
+            return np.asarray(1 + self.kept_frac * (found - 1))
+        if isinstance(arrivals, MmppArrivals):
+            each = zip(rates_rps.tolist(), each_s.tolist(), busy.tolist(), strict=True)
+            found = np.array([_within_queue(arrivals, r / self.kept_frac, s, varies, b) for r, s, b in each])
+            return np.asarray(1 + self.kept_frac * (found - 1))
+        return whole
+
+    def following(self, times_s: Floats, rates_rps: Floats) -> Floats:
+        """Mean number (..., r) of requests, beyond those of the mean rate, behind one within ``times_s``."""
+        if self.arrivals is None or not self.is_bursty:
+            return np.zeros(np.broadcast_shapes(times_s.shape, rates_rps.shape))
+        if isinstance(self.arrivals, MmppArrivals):
+            return self.kept_frac * _in_phases(self.arrivals, times_s, rates_rps / self.kept_frac)
+        gaps = np.log(np.maximum(times_s * rates_rps / self.kept_frac, 1e-300))
+        places, known = _following_at(self.arrivals)
+        return np.asarray(self.kept_frac * np.interp(gaps, places, known))
+
+
+def _in_phases(arrivals: MmppArrivals, times_s: Floats, rates_rps: Floats) -> Floats:
+    """Who follows within times (..., r), between some windows of each rate."""
+    found = np.empty(np.broadcast_shapes(times_s.shape, rates_rps.shape))
+    gaps = np.log(np.maximum(times_s * rates_rps, 1e-300))
+    for k, rate in enumerate(rates_rps.tolist()):
+        known = [(arrivals.dispersion(rate, gap / rate) - 1) / 2 for gap in _WINDOWS]
+        found[..., k] = np.interp(gaps[..., k], np.log(_WINDOWS), known)
+    return found
+
+
+@lru_cache(maxsize=8)
+def _batches_at(scv: float) -> Floats:
+    """Of gamma gaps, at each of the loads."""
+    return np.array([_batches_like(scv, float(busy)) for busy in _BUSY])
+
+
+@lru_cache(maxsize=8)
+def _following_at(arrivals: OpenArrivals) -> tuple[Floats, Floats]:
+    """Logarithms of times in mean gaps, and who follows; the same at any rate."""
+    return Following(arrivals=arrivals, rate_rps=1.0)._known

@@ -1,0 +1,184 @@
+"""Wait for the first token in closed form: for the prompts ahead, those of the own clump, and a place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from ._clumps import Clumps
+from ._costs import Costs
+from ._mixture import Mixture
+from .limits import Limit
+
+__all__ = ["FirstWaits"]
+
+Floats = NDArray[np.float64]
+State = dict[str, Floats]
+
+_JOIN = 2.0  # the one fitted constant: two machines at loads of 0.9 and above
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FirstWaits:
+    """What is between an arrival and its first token, given the number running and the seconds around it."""
+
+    costs: Costs
+    limit: Limit
+    clumps: Clumps
+
+    def first_token(self, rate: Floats, state: State) -> Mixture:
+        """Own prompt, the rest of the step found, and those ahead if there are any."""
+        demand, alone = self.costs.engine.demand, state["alone"]
+        wait = self.wait_s(rate, state)
+        busy = np.clip(state["work"] if self.costs.takes_all else self.busy(rate, state), 0.02, 0.999)
+        rest = (1 - busy) * alone / 2
+        queue = np.maximum(wait - rest, 1e-9)
+        if self.costs.takes_all:
+            seen, seen2 = self.steps_seen(rate, state)
+            square = (1 / 3 + state["work"] * (1 + state["work"])) * seen2
+            square = square + rate * self._clump(state)[0] * seen - rest * (2 * wait - rest)
+        else:
+            square = 2 * queue**2 + rate * self._clump(state, self._one_s(rate, state))[1] / (3 * (1 - busy))
+        square = np.maximum(square, 1.01 * queue**2)
+        busy = 1 - (1 - busy) / (1 + np.maximum(state["queueing"] - 1, 0.0) / 2)
+        more, more2 = self._mates(rate, state, busy)
+        queue, square = queue + more, square + 2 * queue * more + more2
+        late, held = self.slot_wait(rate, state)
+        mean, second = queue / busy, square / busy
+        mean, second = mean + late * held, second + 2 * late * held * (held + queue)
+        base = self.costs.own_at(state["n"]) + rest
+        return Mixture(demand.prompt_groups[1], base, (1 - busy) * (1 - late), mean, second)
+
+    def bursts(self, rate: Floats, state: State) -> State:
+        """Indices of dispersion while prompts queue and while requests run, as far as both see them."""
+        demand = self.costs.engine.demand
+        busy = self.busy(rate, state) if self.costs.rule.mixed else state["work"]
+        varies = demand.prompt_moment(2) / demand.mean_prompt**2 - 1
+        queueing = self.clumps.queueing(rate, busy / rate, varies)
+        if not self.clumps.is_bursty:
+            return {"queueing": queueing, "lasting": queueing}
+        lasting = 1 + 2 * self.clumps.following(demand.mean_decode * state["gap"], rate)
+        return {"queueing": queueing, "lasting": np.maximum(lasting, queueing)}
+
+    def _one_s(self, rate: Floats, state: State) -> Floats:
+        """Seconds that a prompt takes of those behind it."""
+        if self.costs.takes_all:
+            return np.asarray(state["token"] * self.costs.engine.demand.mean_prompt)
+        return self.busy(rate, state) / rate
+
+    def found_s(self, rate: Floats, state: State) -> Floats:
+        """Seconds left of the step that is found by those who do not come first of their clump."""
+        first = (
+            self._one_s(rate, state) + (state["alone"] if self.costs.rule.mixed else self.costs.start_s)
+        ) / 2
+        return np.maximum(self.steps_seen(rate, state)[0] / 2, first)
+
+    def _mates(self, rate: Floats, state: State, busy: Floats) -> tuple[Floats, Floats]:
+        """Two moments of the seconds of the own clump, ahead or in the same step.
+
+        The first of a clump starts alone if nobody is ahead; the others share the steps that follow.
+        """
+        demand, zero = self.costs.engine.demand, np.zeros_like(rate)
+        if not self.clumps.is_bursty:
+            return zero, zero
+        one = self._one_s(rate, state)
+        varies = demand.prompt_moment(2) / demand.mean_prompt**2
+        ahead, beside, step = np.maximum(state["queueing"] - 1, 0.0) / 2, zero, zero
+        if self.costs.takes_all:
+            room = self.costs.rule.room_tokens(self.costs.engine, 1.0) / demand.mean_prompt
+            step = state["alone"] if self.costs.rule.mixed else self.costs.start_s + zero
+            beside = np.minimum(self.clumps.following(self.found_s(rate, state), rate), room)
+        else:  # a prompt behind others ends anywhere in a step, which is full if there are more behind it
+            full = self.costs.full_at(state["n"])
+            fixed = state["alone"] if self.costs.rule.mixed else one
+            step = (ahead / (1 + ahead) * np.maximum(full - fixed, 0.0) + self.costs.rule.mixed * fixed) / 2
+        number = ahead + busy * beside
+        number2 = ahead * (1 + 2 * ahead) + busy * beside * (1 + 2 * beside) + 2 * ahead * beside
+        some = ahead / (1 + ahead)
+        mean = one * number + some * step
+        second = (
+            one**2 * (number2 + number * (varies - 1)) + 2 * one * (number + some) * step + some * step**2
+        )
+        return mean, second
+
+    def busy(self, rate: Floats, state: State) -> Floats:
+        """Share of time in which steps spend their budget."""
+        full = self.costs.full_at(state["n"])
+        room = np.maximum(self.costs.engine.budget_tokens - state["n"] * self.costs.rule.mixed, 1.0)
+        return np.asarray(np.minimum(rate * self.costs.engine.demand.mean_prompt * full / room, 0.98))
+
+    def _token_wait(self, rate: Floats, state: State) -> Floats:
+        """One server that gives prompts what steps of the whole budget leave."""
+        full = self.costs.full_at(state["n"])
+        demand, busy = self.costs.engine.demand, self.busy(rate, state)
+        each = busy / (rate * demand.mean_prompt)
+        square = each**2 * (demand.prompt_moment(2) + (state["queueing"] - 1) * demand.mean_prompt**2)
+        queue = rate * square / (2 * (1 - busy))
+        queue = queue + self._slow_queue(rate, state, (full, busy, square, queue))
+        rest = full if self.costs.rule.mixed else np.maximum(full - each * demand.mean_prompt, 0.0)
+        return np.asarray((1 - busy) * state["alone"] / 2 + busy * rest / 2 + queue)
+
+    def _slow_queue(self, rate: Floats, state: State, fast: tuple[Floats, ...]) -> Floats:
+        """What is added to the queue as the number running grows with it: the more, the longer it lasts."""
+        full, busy, square, queue = fast
+        demand, budget = self.costs.engine.demand, float(self.costs.engine.budget_tokens)
+        load = np.minimum(rate / self.limit.rate_rps, 0.995)
+        left = (budget - state["n"]) / budget
+        each, token = busy / rate * left, full / budget
+        work2 = square * left**2 + 2 * token * demand.mean_decode * each + token**2 * demand.decode_moment(2)
+        most = np.minimum(rate * demand.mean_decode * full, 0.9 * budget)
+        joint = rate * work2 / (2 * (1 - load)) * budget / (budget - most)
+        lasts = square / (2 * busy / rate * (1 - busy) ** 2)
+        share = lasts / (lasts + _JOIN * demand.mean_decode * full)
+        return np.asarray(share * np.maximum(joint - queue, 0.0))
+
+    def wait_s(self, rate: Floats, state: State) -> Floats:
+        """Mean wait for the prompts ahead and in the own step, own clump left out."""
+        if not self.costs.takes_all:
+            return self._token_wait(rate, state)
+        return np.asarray((0.5 + state["work"]) * self.steps_seen(rate, state)[0])
+
+    def _clump(self, state: State, one_s: Floats | None = None) -> tuple[Floats, Floats]:
+        """Second and third moments of the seconds of the prompts of a clump, over its requests."""
+        demand, mates = self.costs.engine.demand, np.maximum(state["queueing"] - 1, 0.0) / 2
+        one = state["token"] * demand.mean_prompt if one_s is None else one_s
+        second, third = (demand.prompt_moment(k) / demand.mean_prompt**k for k in (2, 3))
+        return one**2 * (second + state["queueing"] - 1), one**3 * (third + 6 * mates * second + 6 * mates**2)
+
+    def steps_seen(self, rate: Floats, state: State) -> tuple[Floats, Floats]:
+        """Mean and mean square of the step that is found, where all that waits goes in the next one.
+
+        With X the step and Y the prompts that come in it, of which each moment follows from those of X.
+        """
+        work, alone, (square, cube) = state["work"], state["alone"], self._clump(state)
+        if self.costs.rule.mixed:  # every step decodes as well
+            fixed, mean, rare2, rare3 = alone, alone / (1 - work), alone**2, alone**3
+        else:
+            fixed, share = self.costs.start_s + 0 * rate, np.exp(-rate * alone)  # of decodes, among steps
+            for _ in range(30):
+                mean = ((1 - share) * fixed + share * alone) / (1 - work)
+                prompts = (mean - share * alone) / np.maximum(1 - share, 1e-9)
+                share = 0.5 * share + 0.5 * (
+                    share * np.exp(-rate * alone) + (1 - share) / (1 + rate * prompts)
+                )
+            rare2 = (1 - share) * fixed**2 + share * alone**2
+            rare3 = (1 - share) * fixed**3 + share * alone**3
+        seen = (rate * square + 2 * fixed * work + rare2 / mean) / (1 - work**2)
+        both = rate * cube + 3 * work * rate * square * seen + 3 * fixed * (rate * square + work**2 * seen)
+        return seen, (both + 3 * fixed**2 * work + rare3 / mean) / (1 - work**3)
+
+    def slot_wait(self, rate: Floats, state: State) -> tuple[Floats, Floats]:
+        """Probability of finding no place, and the mean wait for one."""
+        engine, load = self.costs.engine, rate / self.limit.rate_rps
+        demand = engine.demand
+        spread = np.sqrt(state["var"])
+        if engine.is_kv_limited:
+            spread = np.sqrt(state["var"] + state["n"] * demand.context_var / demand.mean_context**2)
+        each = 1 / self.limit.rate_rps
+        decode = (demand.decode_moment(2) / max(demand.mean_decode, 1e-9) ** 2 - 1) * each**2
+        held = rate * (each**2 + decode) * state["lasting"] / (2 * np.maximum(1 - load, 1e-3))
+        late = 1 - ndtr((engine.slots - state["n"]) / np.maximum(spread, 1e-9))
+        return np.asarray(late), np.asarray(held)
