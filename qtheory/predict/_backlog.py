@@ -81,7 +81,7 @@ class Backlog:
 def _moves(mesh: Mesh, j: int) -> Floats:
     """Transitions (n_up + 2, n_w, n_w) out of level ``j``: y moves by -1, 0, ..., n_up levels."""
     demand, work = mesh.engine.demand, mesh.engine.work
-    rows, gained = mesh.arrivals(mesh.seconds[:, j], mesh.left[:, j])
+    rows, gained = mesh.arrivals(mesh.seconds[:, j], mesh.left[:, j], mesh.then_running[:, j])
     rows[0], gained[0] = mesh.first_of_busy(rows[0], gained[0], float(mesh.idle[0, j]))
     mean = (rows * gained).sum(axis=1, keepdims=True)
     full = mesh.x[:, j] > mesh.shut

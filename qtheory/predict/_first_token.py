@@ -25,7 +25,7 @@ from ._mesh import Mesh
 from ._thinned import Thinned
 from ._thinned_first import ahead_of, with_own
 
-__all__ = ["FirstToken", "first_token", "first_tokens", "met"]
+__all__ = ["FirstToken", "first_token", "first_tokens"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -76,12 +76,6 @@ def first_tokens(backlog: Backlog, stretches: Sequence[float]) -> list[FirstToke
     n = (mesh.n_w + max(each.ahead.shape[2] for each in longer)) * FINE
     cleared = clearing_s(mesh, found.nodes, mesh.cell / FINE, n)
     return [_law(mesh, each, cleared) for each in longer]
-
-
-def met(backlog: Backlog) -> tuple[Floats, Floats]:
-    """Numbers running (nodes,), and how often arrivals meet them with so much ahead (nodes, n_w)."""
-    found = _found(backlog)
-    return found.nodes, found.ahead.sum(axis=1)
 
 
 def _law(mesh: Mesh, found: _Found, cleared: Floats | None = None) -> FirstToken:
@@ -170,7 +164,9 @@ def _found_thinned(
     mesh: Mesh, thinned: Thinned, place: tuple[Ints, Ints], x: Floats, weight: Floats
 ) -> _Found:
     """The same where some do not stay; ``place``: cells and levels (m,) of the steps."""
-    nodes, seconds, left = nodes_of(x, weight, mesh), mesh.seconds[place], mesh.left[place]
+    seconds, left, apart = mesh.seconds[place], mesh.left[place], nodes_of(x, weight, mesh)
+    outside = (apart < thinned.nodes[0]) | (apart > thinned.nodes[-1])
+    nodes = np.unique(np.concatenate([apart[outside], thinned.nodes]))  # as the chain tells them apart
     idle = mesh.idle[place] * mesh.idle_s / mesh.stays_s[place]
     node, share = between(nodes, x)
     nobody = np.bincount(node, weight * idle * (1 - share), len(nodes))
@@ -182,7 +178,7 @@ def _found_thinned(
     np.add.at(mates, (low, then), probs * (1 - later))
     np.add.at(mates, (low + 1, then), probs * later)
     behind = (1 - 1 / mean_batch) * nobody[:, None, None] * mates
-    ahead = ahead_of(thinned, (node, share), seconds, left, weight=weight * (1 - idle), mates=behind)
+    ahead = ahead_of(thinned, nodes, (node, share), seconds, left, weight=weight * (1 - idle), mates=behind)
     first = np.zeros((len(nodes), 1, mesh.n_w))
     first[:, 0, 0] = nobody / mean_batch
     return _Found(nodes, np.append(times_s, 0.0), np.concatenate([ahead, first], axis=1))

@@ -167,10 +167,20 @@ class Mesh:
             self.taken == self.full_cells, self.running * self.full_cells * self.cell / room, self.running
         )
 
-    def arrivals(self, seconds: Floats, start: Ints) -> tuple[Floats, Floats]:
-        """Transition rows (n_w, n_w) by the tokens that come and stay; decode steps gained on each way."""
-        law = self._inflow if self.thinned is None else self.thinned
-        return law.shifted(seconds, start)
+    def arrivals(self, seconds: Floats, start: Ints, running: Floats) -> tuple[Floats, Floats]:
+        """Transition rows (n_w, n_w) by the tokens that come and stay; decode steps gained on each way.
+
+        ``running``: when the step ends.
+        """
+        if self.thinned is None:
+            return self._inflow.shifted(seconds, start)
+        return self.thinned.shifted(seconds, start, running)
+
+    @cached_property
+    def then_running(self) -> Floats:
+        """Running requests (n_w, n_y) when a step ends, where slots are no limit."""
+        begun = self.waiting[:, None] - self.waiting[self.left]
+        return np.asarray(np.maximum(self.x + begun - self.decoded / self.remaining, 0.0))
 
     def first_of_busy(self, row: Floats, gained: Floats, idle: float) -> tuple[Floats, Floats]:
         """The way out of an empty system: by a step, or else by the batch that ends an idle time."""
@@ -195,7 +205,7 @@ class Mesh:
         demand = self.engine.demand
         if self.thinned is None:
             return np.asarray(self.rate_rps * demand.mean_decode * self.stays_s)
-        steps = self.thinned.steps(self.seconds, self.left)
+        steps = self.thinned.steps(self.seconds, self.left, self.then_running)
         return np.asarray((1 - self.idle) * steps + self.idle * float(self.thinned.first_batch[1].sum()))
 
     @cached_property
@@ -245,11 +255,11 @@ class StepsAt:
         decodes = np.full(mesh.n_w, mesh.rule.mixed or is_full) | (taken == 0)
         if is_full and not mesh.rule.mixed:
             seconds = np.where(taken > 0, seconds + mesh.table.decode_s(n), seconds)
-        rows, gained = mesh.arrivals(seconds, np.arange(mesh.n_w) - taken)
+        rows, gained = mesh.arrivals(seconds, np.arange(mesh.n_w) - taken, n)
         often = min(running, slots) / max(mesh.engine.demand.mean_decode, 1e-9)
         if is_full and often < 1:
             alone = mesh.table.decode_s(n)
-            stay, more = mesh.arrivals(alone, np.arange(mesh.n_w))
+            stay, more = mesh.arrivals(alone, np.arange(mesh.n_w), n)
             both = often * rows + (1 - often) * stay
             work = often * rows * gained + (1 - often) * stay * more
             gained = np.divide(work, both, out=np.zeros_like(both), where=both > 1e-15)

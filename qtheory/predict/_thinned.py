@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._cells import between, spread
+from ._turns import Turns
 from .inputs import Engine
 
 __all__ = ["Thinned"]
@@ -17,6 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 _N_GROUPS = 24
+_FEW = 1e-6  # of those that come
 _SMALL = 0.25  # arrivals in the time of which powers are taken
 
 
@@ -25,25 +27,23 @@ class Thinned:
     """Prompt tokens that come and stay in what is left of a step, one arrival after the other.
 
     A request stays if its prompt alone can be done within ``deadline_s``, less what is left of the step and
-    the time in which those ahead are done. The tokens ahead are a Markov chain within the step, with jumps at
-    the arrivals that stay; its laws are products over short times, the first of which end the step.
+    the time until its turn, by how many run. The tokens ahead are a Markov chain within the step, with jumps
+    at the arrivals that stay; its laws are products over short times, the first of which end the step.
     """
 
     engine: Engine
     rate_rps: float
     cell: float
     deadline_s: float
-    cleared_s: (
-        Floats  # (ways, n) seconds until the turn of one with so many cells ahead, in each of some ways
-    )
-    ways_frac: Floats  # (ways, n) how often it is each of them
+    nodes: Floats  # (nodes,) running requests, increasing
+    turns: Turns  # at each of them
     alone_s: Floats  # (prompts,) seconds of each prompt alone
     times_s: Floats  # (k,) left of the step, increasing from 0
 
     @property
     def n(self) -> int:
         """Cells."""
-        return int(self.cleared_s.shape[1])
+        return int(self.turns.open_s.shape[1])
 
     @cached_property
     def groups(self) -> list[Ints]:
@@ -68,38 +68,48 @@ class Thinned:
         )
         return laws, steps
 
-    def accepted(self, rest_s: Floats) -> Floats:
-        """Shares (..., n, g) that stay with so much left of the step."""
-        stays = self.stays(self.deadline_s - np.asarray(rest_s)[..., None, None] - self.cleared_s)
-        return np.asarray((self.ways_frac[:, :, None] * stays).sum(axis=-3))
+    @cached_property
+    def spans_s(self) -> tuple[Floats, Floats]:
+        """Shortest and longest time (g,) of a prompt alone in each group."""
+        low, high = (np.array([f(self.alone_s[part]) for part in self.groups]) for f in (np.min, np.max))
+        return low, high
+
+    def accepted(self, rest_s: float) -> Floats:
+        """Shares (nodes, n, g) that stay with so much left of the step."""
+        left_s = self.deadline_s - rest_s - self.turns.open_s
+        found = self.stays(left_s)
+        some = self.turns.ends > 0
+        waiting = left_s[some][:, None] - sum(self.spans_s) / 2
+        found[some] = self.turns.at(some).within(waiting, self.probs)
+        return found
 
     def stays(self, left_s: Floats) -> Floats:
         """Shares (..., g) that stay with so much time left when they get their turn."""
-        low, high = (np.array([f(self.alone_s[part]) for part in self.groups]) for f in (np.min, np.max))
+        low, high = self.spans_s
         return np.asarray(np.clip((left_s[..., None] - low + 1e-9) / (high - low + 1e-9), 0.0, 1.0))
 
     @cached_property
     def reached(self) -> int:
         """The last cell behind which somebody stays."""
-        return int(np.nonzero(self.accepted(np.zeros(1))[0].sum(axis=1))[0].max(initial=0))
+        return int(np.nonzero(self.accepted(0.0).sum(axis=(0, 2)) > _FEW)[0].max(initial=0))
 
     def _moves(self, rest_s: float) -> tuple[Floats, Floats]:
-        """Where one arrival leads (n, n), and the decode steps that it brings, times that."""
-        stays = self.accepted(np.array([rest_s]))[0]
+        """Where one arrival leads (nodes, n, n), and the decode steps that it brings, times that."""
+        stays, place = self.accepted(rest_s), np.arange(self.n)
         laws, steps = self._laws
-        shift = np.arange(self.n)[None, :] - np.arange(self.n)[:, None]
+        shift = place[None, :] - place[:, None]
         moves, brought = (
-            np.where(shift >= 0, np.take_along_axis(stays @ part, np.maximum(shift, 0), axis=1), 0.0)
+            np.where(shift >= 0, (stays @ part)[:, place[:, None], np.maximum(shift, 0)], 0.0)
             for part in (laws, steps)
         )
-        brought[:, -1] += stays @ steps.sum(axis=1) - brought.sum(axis=1)
+        brought[:, :, -1] += stays @ steps.sum(axis=1) - brought.sum(axis=2)
         share = stays @ self.probs
-        moves[:, -1] += share - moves.sum(axis=1)
-        moves[np.arange(self.n), np.arange(self.n)] += 1 - share
+        moves[:, :, -1] += share - moves.sum(axis=2)
+        moves[:, place, place] += 1 - share
         return moves, brought
 
     def before(self, rest_s: float) -> Floats:
-        """Where those of its batch lead (n, n) that come before a request."""
+        """Where those of its batch lead (nodes, n, n) that come before a request."""
         more = 1 - 1 / self.engine.demand.mean_batch
         return np.asarray((1 - more) * np.linalg.inv(np.eye(self.n) - more * self._moves(rest_s)[0]))
 
@@ -115,17 +125,17 @@ class Thinned:
     @cached_property
     def first(self) -> Floats:
         """Cells (n,) of a prompt that comes to nobody and stays; they add up to the share that does."""
-        return np.asarray(self.accepted(np.zeros(1))[0, 0] @ self._laws[0])
+        return np.asarray(self.accepted(0.0)[0, 0] @ self._laws[0])
 
     @cached_property
     def first_batch(self) -> tuple[Floats, Floats]:
         """Cells (n,) of a batch that comes to nobody, from its first prompt that stays on, and the decode
         steps that come with it, times that."""
-        stays, share = self.accepted(np.zeros(1))[0, 0], max(float(self.first.sum()), 1e-12)
-        others = self.before(0.0)
+        stays, share = self.accepted(0.0)[0, 0], max(float(self.first.sum()), 1e-12)
+        others = self.before(0.0)[0]
         more = self.engine.demand.mean_batch - 1
         own = (stays @ self._laws[1]) @ others / share
-        later = more * self.first @ others @ self._moves(0.0)[1] @ others / share
+        later = more * self.first @ others @ self._moves(0.0)[1][0] @ others / share
         return self.first @ others / share, own + later
 
     @property
@@ -137,7 +147,7 @@ class Thinned:
 
     @cached_property
     def parts(self) -> list[tuple[Floats, Floats]]:
-        """Moves (n, n) in each of the times between two of ``times_s``, and decode steps, times those."""
+        """Moves (nodes, n, n) in each time between two of ``times_s``, and decode steps, times those."""
         starts_rps = self.rate_rps / self.engine.demand.mean_batch
         found = []
         for low, high in zip(self.times_s[:-1], self.times_s[1:], strict=True):
@@ -155,25 +165,37 @@ class Thinned:
 
     @cached_property
     def _laws_in(self) -> tuple[Floats, Floats]:
-        """Moves (k, n, n) in the last seconds of a step, and decode steps, times those."""
-        laws, steps = [np.eye(self.n)], [np.zeros((self.n, self.n))]
+        """Moves (nodes, k, n, n) in the last seconds of a step, and decode steps, times those."""
+        shape = (len(self.nodes), self.n, self.n)
+        laws, steps = [np.broadcast_to(np.eye(self.n), shape)], [np.zeros(shape)]
         for some, brought in self.parts:
             steps.append(some @ steps[-1] + brought @ laws[-1])
             laws.append(some @ laws[-1])
-        return np.array(laws), np.array(steps)
+        return np.stack(laws, axis=1), np.stack(steps, axis=1)
 
-    def shifted(self, seconds: Floats, start: Ints) -> tuple[Floats, Floats]:
-        """Transition rows (m, n) from ``start`` by the tokens that come; decode steps gained on each way."""
+    def _near(self, seconds: Floats, running: Floats) -> list[tuple[Ints, Ints, Floats]]:
+        """Nodes and times around, with their weights."""
         low, share = between(self.times_s, seconds)
+        node, to_next = between(self.nodes, running)
+        return [
+            (node + more, low + later, (to_next if more else 1 - to_next) * (share if later else 1 - share))
+            for more in (0, 1)
+            for later in (0, 1)
+        ]
+
+    def shifted(self, seconds: Floats, start: Ints, running: Floats) -> tuple[Floats, Floats]:
+        """Transition rows (m, n) from ``start`` by the tokens that come; decode steps gained on each way."""
+        near = self._near(seconds, running)
         rows, steps = (
-            (1 - share)[:, None] * part[low, start] + share[:, None] * part[low + 1, start]
+            np.sum([part[node, time, start] * weight[:, None] for node, time, weight in near], axis=0)
             for part in self._laws_in
         )
         rows = rows / rows.sum(axis=1, keepdims=True)
         return rows, np.divide(steps, rows, out=np.zeros_like(rows), where=rows > 1e-15)
 
-    def steps(self, seconds: Floats, start: Ints) -> Floats:
+    def steps(self, seconds: Floats, start: Ints, running: Floats) -> Floats:
         """Decode steps (...) that come in steps of so many seconds and stay."""
-        low, share = between(self.times_s, seconds)
-        whole = self._laws_in[1].sum(axis=2)
-        return np.asarray((1 - share) * whole[low, start] + share * whole[low + 1, start])
+        whole = self._laws_in[1].sum(axis=3)
+        near = self._near(seconds, running)
+        parts = [whole[node, time, start] * weight for node, time, weight in near]
+        return np.asarray(np.sum(parts, axis=0))

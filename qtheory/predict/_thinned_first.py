@@ -13,17 +13,34 @@ from ._clearing import FINE, clearing_s, turn_s
 from ._followers import Comers
 from ._mesh import Mesh
 from ._thinned import Thinned
+from ._turns import Turns
 
-__all__ = ["Kept", "ahead_of", "with_own"]
+__all__ = ["Kept", "ahead_of", "turns_of", "with_own"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 _LEAST = 1e-9  # seconds; mass
+_LEVELS = (np.arange(6) + 0.5) / 6  # of the wait for a place
+
+
+def turns_of(mesh: Mesh, nodes: Floats, n: int) -> Turns:
+    """The turns at these numbers running: the fluid's, of which the time until the places are free is chance.
+
+    Where all places are taken it takes a whole end to free one, of which a fluid has seen half on average.
+    """
+    engine = mesh.engine
+    open_s = turn_s(mesh, nodes, n, shuts=False)
+    wait_s = turn_s(mesh, nodes, n) - open_s
+    waits = wait_s > _LEAST
+    end_s = max(engine.demand.mean_decode * engine.decode_s(engine.slots) / engine.slots, _LEAST)
+    ends = np.where(waits, np.maximum(wait_s / end_s + 0.5, 1.0), 0.0)
+    return Turns(open_s=open_s, ends=ends, end_s=end_s)
 
 
 def ahead_of(
     thinned: Thinned,
+    nodes: Floats,
     place: tuple[Ints, Floats],
     seconds: Floats,
     left: Ints,
@@ -36,8 +53,10 @@ def ahead_of(
     Parameters
     ----------
     thinned : Thinned
+    nodes : array, shape (nodes,)
+        Numbers running.
     place : tuple of array, shape (m,)
-        Node of the number running of each kind of step, and the share of the way to the next.
+        Node of each kind of step, and the share of the way to the next.
     seconds, left, weight : array, shape (m,)
         Of these steps; ``weight``: the share of time.
     mates : array, shape (nodes, times_s, n)
@@ -51,17 +70,24 @@ def ahead_of(
         for later, piece in ((0, 1 - share), (1, share)):
             rate = part * piece * weight / np.maximum(seconds, 1e-300)  # a second of the step
             np.add.at(begun, (node + more, low + later, left), rate)
-    found, law = mates.copy(), np.zeros((n_nodes, n))
+    found, law, ways = mates.copy(), np.zeros((n_nodes, n)), between(thinned.nodes, nodes)
     for k in range(n_times - 1, 0, -1):
         law = law + begun[:, k]
         width = thinned.times_s[k] - thinned.times_s[k - 1]
         found[:, k] += law * width / 2
-        law = law @ thinned.parts[k - 1][0]
+        law = (law[:, None, :] @ _mixed(thinned.parts[k - 1][0], ways))[:, 0]
         found[:, k - 1] += law * width / 2
     if thinned.engine.demand.mean_batch > 1:
         for k, rest_s in enumerate(thinned.times_s):
-            found[:, k] = found[:, k] @ thinned.before(float(rest_s))
+            before = _mixed(thinned.before(float(rest_s)), ways)
+            found[:, k] = (found[:, k, None, :] @ before)[:, 0]
     return found
+
+
+def _mixed(laws: Floats, ways: tuple[Ints, Floats]) -> Floats:
+    """Moves (nodes, n, n) at numbers running between those of ``laws``."""
+    node, share = ways
+    return np.asarray((1 - share)[:, None, None] * laws[node] + share[:, None, None] * laws[node + 1])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,39 +98,58 @@ class Kept:
     """
 
     totals: Floats  # (nodes, rests, n) laws of the tokens ahead and the own prompt, who waits for no place
-    mass: Floats  # (nodes, rests, n_w, g) who waits for one
-    before_s: Floats  # (nodes, rests, n_w) until the own turn
-    own_s: Floats  # (nodes, rests, n_w, g) the own prompt
+    node: Ints  # (m,) of those that wait for one
+    times_s: Floats  # (m,) to their first token
+    mass: Floats  # (m,)
 
     def waits(self, node: int) -> tuple[Floats, Floats, Comers]:
         """Times and weights of those that wait for a place, and who comes behind them."""
-        some = self.mass[node] > _LEAST
-        before = np.broadcast_to(self.before_s[node][..., None], some.shape)[some]
-        times, weight = before + self.own_s[node][some], self.mass[node][some]
+        here = self.node == node
+        times, weight = self.times_s[here], self.mass[here]
         return times, weight, Comers(times_s=times, since_s=np.zeros_like(times), weight=weight)
 
 
 def with_own(mesh: Mesh, thinned: Thinned, nodes: Floats, ahead: Floats, rests_s: Floats, *, n: int) -> Kept:
     """Those of (nodes, rests, n_w) with so much ahead that stay; ``n`` fine cells for the own prompt too."""
-    demand, tokens, fine = thinned.engine.demand, thinned.engine.weighted_tokens, mesh.cell / FINE
-    turns = turn_s(mesh, nodes, ahead.shape[2])
-    waits = turns > turn_s(mesh, nodes, ahead.shape[2], shuts=False) + _LEAST
-    before = rests_s[None, :, None] + turns[:, None, :]
-    stays = thinned.stays(thinned.deadline_s - before)
-    mass = (ahead * waits[:, None, :])[..., None] * stays * thinned.probs
+    turns = turns_of(mesh, nodes, ahead.shape[2])
+    waits = turns.ends > 0
+    left_s = thinned.deadline_s - rests_s[None, :, None] - turns.open_s[:, None, :]
+    free = (ahead * ~waits[:, None, :])[..., None] * thinned.stays(left_s)
+    times, mass, node = _waiting(mesh, thinned, nodes, turns, left_s, ahead * waits[:, None, :])
+    totals = _joined(thinned, free, mesh.cell / FINE, n)
+    return Kept(totals=totals, node=node, times_s=times, mass=mass)
+
+
+def _waiting(
+    mesh: Mesh, thinned: Thinned, nodes: Floats, turns: Turns, left_s: Floats, ahead: Floats
+) -> tuple[Floats, Floats, Ints]:
+    """Times to first token, weights and nodes (m,) of those that wait for a place and stay."""
+    low, _ = thinned.spans_s
+    node, rest, cell = np.nonzero(ahead > _LEAST)
+    some = turns.at(node, cell)
+    most = left_s[node, rest, cell]
+    waits = some.waits(most - low.min(), _LEVELS)  # (levels, m)
+    stays = thinned.stays(most - waits)  # (levels, m, g)
+    within = some.within(most[:, None] - sum(thinned.spans_s) / 2, thinned.probs)  # (m, g)
+    whole = stays.sum(axis=0)
+    mass = stays * (thinned.probs * within / np.maximum(whole, _LEAST)) * ahead[node, rest, cell][:, None]
+    shortest, mean = _own_s(mesh, thinned, nodes)
+    own = shortest[node] + stays * (mean - shortest)[node]
+    times = (thinned.deadline_s - most + waits)[..., None] + own
+    kept = mass > _LEAST
+    return times[kept], mass[kept], np.broadcast_to(node[None, :, None], mass.shape)[kept]
+
+
+def _own_s(mesh: Mesh, thinned: Thinned, nodes: Floats) -> tuple[Floats, Floats]:
+    """Seconds (nodes, g) of the shortest and of the mean prompt of a group, beside so many that run."""
+    fine, tokens = mesh.cell / FINE, thinned.engine.weighted_tokens / mesh.cell * FINE
+    probs = thinned.engine.demand.prompt_probs
+    n = int(tokens.max()) + 2
     done = clearing_s(mesh, nodes, fine, n, shuts=False)
-    alone = [
-        np.array([np.interp(tokens / fine, np.arange(n), row) for row in done.T])[:, part]
-        for part in thinned.groups
-    ]
-    low = np.stack([each.min(axis=1) for each in alone], axis=1)
-    weights = [
-        demand.prompt_probs[part] / max(demand.prompt_probs[part].sum(), 1e-300) for part in thinned.groups
-    ]
-    mean = np.stack([each @ weight for each, weight in zip(alone, weights, strict=True)], axis=1)
-    own = low[:, None, None, :] + stays * (mean - low)[:, None, None, :]
-    free = (ahead * ~waits[:, None, :])[..., None] * stays
-    return Kept(totals=_joined(thinned, free, fine, n), mass=mass, before_s=before, own_s=own)
+    alone = np.array([np.interp(tokens, np.arange(n), row) for row in done.T])
+    low = [alone[:, part].min(axis=1) for part in thinned.groups]
+    mean = [alone[:, part] @ probs[part] / max(float(probs[part].sum()), 1e-300) for part in thinned.groups]
+    return np.stack(low, axis=1), np.stack(mean, axis=1)
 
 
 def _joined(thinned: Thinned, free: Floats, fine: float, n: int) -> Floats:

@@ -117,13 +117,6 @@ def test_formulas_of_shedding_while_slots_bind_end_below_the_limit() -> None:
             predict(replica, workload, rate_rps=load * limit, scheduler="slo", tier="closed")
 
 
-def test_shedding_where_no_place_gets_free_in_time_has_no_answer_near_the_limit() -> None:
-    replica, workload = world(hardware="a100", model="qwen2.5-14b", workload="reasoning")
-    limit = limit_rps(replica, workload, scheduler="slo")
-    with pytest.raises(ConfigError, match=r"outputs of \d+ s: .* places get free within 2 s"):
-        predict(replica, workload, rate_rps=0.95 * limit, scheduler="slo")
-
-
 def test_a_prefix_cache_that_no_model_knows_is_noted() -> None:
     cached, workload = world(**CHAT, prefix_cache=True)
     assert any("prefix cache" in text for text in predict(cached, workload, rate_rps=3.0).warnings)

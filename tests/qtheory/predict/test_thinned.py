@@ -8,6 +8,7 @@ import pytest
 from qtheory.predict import limit_rps, predict
 from qtheory.predict._models import prepared
 from qtheory.predict._thinned import Thinned
+from qtheory.predict._turns import Turns
 from tests.qtheory.predict.worlds import world
 
 CELL = 100.0
@@ -19,20 +20,21 @@ def _thinned(deadline_s: float, *, burstiness: float = 1.0) -> Thinned:
     arrivals = {"arrivals": f"gamma(cv={burstiness**0.5:g})"} if burstiness > 1 else {}
     replica, workload = world(prompt="constant(200)", output="constant(11)", **arrivals)
     _, setting = prepared(replica, workload, "slo")
+    ends = np.zeros((2, 40))
     return Thinned(
         engine=setting.engine,
         rate_rps=4.0,
         cell=CELL,
         deadline_s=deadline_s,
-        cleared_s=0.05 * np.arange(40.0)[None, :],
-        ways_frac=np.ones((1, 40)),
+        nodes=np.arange(2.0),
+        turns=Turns(open_s=np.tile(0.05 * np.arange(40.0), (2, 1)), ends=ends, end_s=1.0),
         alone_s=np.array([0.1]),
         times_s=np.linspace(0.0, 0.5, 51),
     )
 
 
 def _come(found: Thinned, seconds: float) -> tuple[np.ndarray, float]:
-    rows, gained = found.shifted(np.array([seconds]), np.array([0]))
+    rows, gained = found.shifted(np.array([seconds]), np.array([0]), np.array([0.5]))
     return rows[0], float(rows[0] @ gained[0])
 
 
@@ -68,6 +70,24 @@ def test_of_a_batch_only_as_many_stay_as_can_be_in_time() -> None:
     assert steps.sum() == pytest.approx(10 * (1 + (1 - 1 / mean)), rel=1e-6)  # the second has 0.1 s ahead
 
 
+@pytest.mark.parametrize("deadline_s", [0.3, 1.2, 3.0])
+def test_as_many_wait_as_in_a_queue_with_deadlines(deadline_s: float) -> None:
+    """M/M/12 + D, by the density of the virtual wait [Baccelli, Hebuterne 1981, On queues with impatient
+    customers, Performance '81, 159-179]."""
+    n, rate, ends = 12, 10.0, 9.0
+    k = np.arange(1.0, 200.0)
+    turns = Turns(open_s=np.zeros((1, 199)), ends=k[None, :], end_s=1 / ends)
+    stay = turns.within(np.full((1, 199, 1), deadline_s), np.ones(1))[0, :, 0]
+    below = np.cumprod(n * rate / ends / np.arange(1.0, n))
+    places = np.concatenate(
+        [[1.0], below, below[-1] * rate / ends * np.cumprod(np.append(1.0, rate / ends * stay))]
+    )
+    found = 1 - float((places[:n].sum() + (places[n:-1] * stay).sum()) / places.sum())
+    late = below[-1] * rate * np.exp((rate - ends) * deadline_s) / ends
+    waiting = below[-1] * rate * np.expm1((rate - ends) * deadline_s) / (rate - ends)
+    assert found == pytest.approx(late / (1 + below.sum() + waiting + late), rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("changes", "rate_rps", "shed", "mean_s", "p99_s"),
     [
@@ -96,3 +116,19 @@ def test_where_all_places_are_taken_those_in_front_keep_the_others_waiting() -> 
     assert point.mean_ttft_s == pytest.approx(1.801, rel=0.06)
     assert point.goodput_frac == pytest.approx(0.768, abs=0.02)
     assert point.goodput_frac <= 1 - point.shed_frac
+
+
+def test_long_outputs_seldom_free_a_place_in_time() -> None:
+    """Of ``sched-sim validate agreement --grid full --only 109``: 1.2 places get free within the limit."""
+    replica, workload = world(
+        hardware="h100",
+        model="qwen3-30b-a3b",
+        workload="reasoning",
+        scheduler="slo",
+        kv_blocks=200_000,
+        **GAMMA,
+    )
+    point = predict(replica, workload, rate_rps=0.640)
+    assert point.shed_frac == pytest.approx(0.1285, abs=0.02)
+    assert point.p99_ttft_s == pytest.approx(1.85, rel=0.06)
+    assert point.goodput_frac == pytest.approx(0.866, abs=0.02)
