@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._fast_pools import has_fast_course, why_pools_stepwise
+from ._fast_pools import why_pools_stepwise
 from .change import CHANGES, Change, check_changes
 from .cluster import simulate_cluster, why_on_one_clock, why_reference
 from .link import Link
@@ -25,7 +25,6 @@ __all__ = [
     "Server",
     "SteppedServer",
     "check_changes",
-    "has_fast_course",
     "measure_cluster",
     "simulate_cluster",
     "simulate_pools",

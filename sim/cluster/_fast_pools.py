@@ -1,4 +1,4 @@
-"""One prefill and one decode instance without visiting every request in every step."""
+"""Prefill and decode pools without visiting every request in every step: whether that goes, and one pair."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.system.workload.request import Requests
+from sim.engine import why_stepwise
+from sim.fast.fill import chunked, filling
 from sim.fast.garbage import no_garbage
 from sim.fast.inflow import unfit
 from sim.job import SAME_MOMENT_S
-from sim.policies import Chunked, Fcfs, FullPrompt
+from sim.policies import Chunked, Fcfs, FirstChunk, FullPrompt, Policy
 from sim.record import Records, Status, StepRuns
+from sim.replica import Replica
+from sim.routing import LeastRequests, PowerOfTwo, RandomChoice, RoundRobin
 
 from ._fast_decode import LinkedDecodes, MemoryShortError
 from ._fast_prefill import PromptSteps
 from ._merge import merge_gaps, merge_steps
 from ._prefill import prompts_of
+from .member import Member
 
 if TYPE_CHECKING:
     from .pools import Pools
 
-__all__ = ["fast_pools", "has_fast_course", "why_pools_stepwise"]
+__all__ = ["fast_pools", "is_pair", "why_pools_stepwise"]
 
+_COUNTING = (LeastRequests, PowerOfTwo, RandomChoice, RoundRobin)  # routers that count requests, or nothing
 _LEAST_TRANSFER_S = 10 * SAME_MOMENT_S  # below, its two ends fall into one moment of the clock
 
 
-def why_pools_stepwise(
-    requests: Requests, pools: Pools, *, client_cap: int = 0, until_s: float = math.inf
-) -> str | None:
-    """The reason why every step of every instance must be visited, or None if that may not be needed.
+def why_pools_stepwise(requests: Requests, pools: Pools) -> str | None:
+    """The reason why every step of every instance must be visited, or None if the fast engine will do.
 
     Parameters
     ----------
     requests : Requests
     pools : Pools
-    client_cap : int
-        Requests in flight at the client at most; 0: no cap.
-    until_s : float
-        Moment at which the clock is stopped, seconds.
 
     Examples
     --------
@@ -52,48 +52,85 @@ def why_pools_stepwise(
     >>> from .member import Member
     >>> from .pools import Pools
     >>> one = Member(Policy(name="fcfs"), Replica(step_time=ConstantStep(1.0), n_blocks=40))
-    >>> apart = Pools(prefill=[one], decode=[one, one], link=Link(tokens_per_s=100.0))
+    >>> apart = Pools(prefill=[one], decode=[one, one], link=Link(tokens_per_s=100.0, n_layers=32))
     >>> why_pools_stepwise(Requests(arrival_s=[0.0], prompt_tokens=[100], output_tokens=[3]), apart)
-    'several instances of a kind'
+    'layers sent one by one'
     """
-    (first, *more), (second, *others) = pools.prefill, pools.decode
-    prefill, decode = first.policy, second.policy
     least = int(requests.prompt_tokens.min(initial=1))
     reasons = {
-        "several instances of a kind": bool(more or others),
         "layers sent one by one": pools.link.n_layers > 1,
         "transfers in no time": pools.link.seconds(least) < _LEAST_TRANSFER_S,
         f"first_token={pools.first_token}": pools.first_token == "decode_recompute",
-        "clients that wait for answers": client_cap > 0 or requests.after is not None,
-        "a clock that stops": not math.isinf(until_s),
-        "prefix_cache": first.replica.prefix_cache or second.replica.prefix_cache,
-        "composition": prefill.composition != Chunked(whole_prompts=True) or decode.composition != Chunked(),
-        "ordering": type(prefill.ordering) is not Fcfs,
-        "admission": type(prefill.admission) is not FullPrompt,
-        "shed": prefill.shed.action != "none",
-        "swap or counted memory": any(
-            one.replica.counting is not None or one.policy.preemption == "swap" for one in (first, second)
-        ),
-        "long_prefill_threshold_tokens": prefill.long_prefill_threshold_tokens > 0,
-        "on_unfit": prefill.on_unfit != "arrival" or decode.on_unfit != "arrival",
-        "budget_unit, lookahead_tokens or first_place": any(
-            (policy.budget_unit, policy.lookahead_tokens, policy.first_place) != ("token", 0, "with_prompt")
-            for policy in (prefill, decode)
-        ),
-        "decodes beyond the budget": decode.budget_tokens < decode.max_seqs,
+        "router": not all(type(one) in _COUNTING for one in (pools.prefill_router, pools.decode_router)),
+    }
+    reason = next((reason for reason, holds in reasons.items() if holds), None)
+    if reason is not None:
+        return reason
+    alone, seen = prompts_of(requests), list[Member]()
+    for member in pools.prefill:
+        if member not in seen and (reason := _why_prompts_stepwise(alone, member)) is not None:
+            return reason
+        seen.append(member)
+    for member in pools.decode:
+        if member not in seen and (reason := _why_decodes_stepwise(requests, member)) is not None:
+            return reason
+    return None
+
+
+def _why_prompts_stepwise(alone: Requests, member: Member) -> str | None:
+    policy, replica = member
+    if type(policy.admission) not in (FullPrompt, FirstChunk):
+        return "admission"
+    if type(policy.ordering) is not Fcfs:
+        return "ordering"
+    if policy.chunk_size == "slack":
+        return "chunk_size=slack"
+    one_by_one = replace(policy, max_seqs=1)  # no decodes are beside the prompts
+    return _why_instance_stepwise(policy, replica) or why_stepwise(alone, one_by_one, replica)
+
+
+def _why_decodes_stepwise(requests: Requests, member: Member) -> str | None:
+    policy, replica = member
+    if type(policy.admission) not in (FullPrompt, FirstChunk):
+        return "admission"
+    if type(policy.ordering) is not Fcfs:
+        return "ordering"
+    if filling(policy) is not chunked:
+        return "composition"
+    return _why_instance_stepwise(policy, replica) or why_stepwise(requests, policy, replica)
+
+
+def _why_instance_stepwise(policy: Policy, replica: Replica) -> str | None:
+    reasons = {
+        "prefix_cache": replica.prefix_cache,
+        "shed": policy.shed.action != "none",
+        "on_unfit": policy.on_unfit != "arrival",
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def has_fast_course(requests: Requests, pools: Pools) -> bool:
-    """Whether requests can be served without visiting every step; found by doing it.
+def is_pair(requests: Requests, pools: Pools, *, client_cap: int, until_s: float) -> bool:
+    """Whether one prefill and one decode instance can be told apart from moments: `fast_pools` will do.
 
     Parameters
     ----------
     requests : Requests
     pools : Pools
+        As `why_pools_stepwise` lets them through.
+    client_cap : int
+        Requests in flight at the client at most; 0: no cap.
+    until_s : float
+        Moment at which the clock is stopped, seconds.
     """
-    return why_pools_stepwise(requests, pools) is None and fast_pools(requests, pools) is not None
+    return (
+        len(pools.prefill) == len(pools.decode) == 1
+        and client_cap == 0
+        and requests.after is None
+        and math.isinf(until_s)
+        and pools.prefill[0].policy.composition == Chunked(whole_prompts=True)
+        and type(pools.prefill[0].policy.admission) is FullPrompt
+        and pools.prefill[0].policy.prefill_alloc == "chunk"
+    )
 
 
 def fast_pools(requests: Requests, pools: Pools) -> dict[str, Any] | None:
@@ -103,7 +140,7 @@ def fast_pools(requests: Requests, pools: Pools) -> dict[str, Any] | None:
     ----------
     requests : Requests
     pools : Pools
-        As `why_pools_stepwise` lets them through.
+        For which `is_pair` holds.
     """
     (first,), (second,) = pools.prefill, pools.decode
     alone = prompts_of(requests)

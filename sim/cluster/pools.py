@@ -19,7 +19,8 @@ from sim.observe import Observer
 from sim.record import Records
 from sim.routing import LeastRequests, Router
 
-from ._fast_pools import fast_pools, why_pools_stepwise
+from ._fast_pools import fast_pools, is_pair, why_pools_stepwise
+from ._paced_run import PacedRun
 from ._pools import PoolRun
 from .link import Link
 from .member import Member
@@ -182,11 +183,15 @@ def simulate_pools(
         raise ConfigError(f"until_s: {until_s} must be > 0")
     limits = {member.replica.max_model_len_tokens for member in (*pools.prefill, *pools.decode)} - {0}
     requests = cut_outputs(requests, min(limits, default=0))
-    if not observers and why_pools_stepwise(requests, pools, client_cap=client_cap, until_s=until_s) is None:
-        found = fast_pools(requests, pools)
-        if found is not None:
-            return PoolRecords(**found)
-    run = PoolRun(
+    if not observers and why_pools_stepwise(requests, pools) is None:
+        found = None
+        if is_pair(requests, pools, client_cap=client_cap, until_s=until_s):
+            found = fast_pools(requests, pools)
+        if found is None:  # several of a kind, or decodes that are preempted
+            run = PacedRun(requests, pools, client_cap=client_cap, think_s=think_s, seed=seed)
+            found = run.run(until_s)
+        return PoolRecords(**found)
+    slow = PoolRun(
         requests,
         pools,
         contents or TextContents.of(requests) or Contents.unique(len(requests)),
@@ -195,5 +200,5 @@ def simulate_pools(
         seed=seed,
         observers=observers,
     )
-    run.run(until_s)
-    return PoolRecords(**run.result())
+    slow.run(until_s)
+    return PoolRecords(**slow.result())

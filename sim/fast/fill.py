@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from qtheory.basics.errors import ConfigError
 from sim.policies import (
     Chunked,
     Expected,
@@ -18,7 +19,7 @@ from sim.policies import (
 from .shortage import continue_running, run_tail
 from .state import State
 
-__all__ = ["Filling", "chunked", "filling"]
+__all__ = ["Filling", "chunked", "fill_of", "filling"]
 
 Filling = Callable[[State], int]
 
@@ -29,15 +30,15 @@ def chunked(state: State) -> int:
     if state.n_running:
         cohort = state.cohort
         spare = state.free - cohort.offsets[cohort.step % state.block_tokens]
-        if state.tail is None and spare >= state.kept_free and state.outlook is None:
+        if state.tail is None and spare >= state.kept_free and state.outlook is None and not state.overtaken:
             state.free = spare
             n = cohort.size
         else:
             n = continue_running(state)
     if state.line.n and not state.preempted:
         room = min(state.budget_tokens - n, state.most_prompt)
-        if state.chunks:
-            room -= state.chunks[0][1]
+        for _, n_tokens in state.chunks:
+            room -= n_tokens
         if room or state.rejects_at_head:
             state.admit(room, is_whole=False)
     return n
@@ -133,3 +134,11 @@ def filling(policy: Policy) -> Filling | None:
         Static: _static,
     }
     return known.get(kind)
+
+
+def fill_of(policy: Policy) -> Filling:
+    """The same, for a policy that must be known."""
+    fill = filling(policy)
+    if fill is None:
+        raise ConfigError(f"composition: {policy.composition} is not one of the fast engine")
+    return fill

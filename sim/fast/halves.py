@@ -39,6 +39,7 @@ class Halves(Loop):
         self.phase, self.next_s, self.outside_tokens = IDLE, math.inf, 0
         self.run_under_way = (0, 0, 0.0, 0.0)
         self._load: tuple[int, int, int, float, int, int] = (0, 0, 0, 0.0, 0, 0)
+        self._found = (0, 0, 0)  # who waited and ran, and blocks in use, when it began
 
     @property
     def n_decodes(self) -> int:
@@ -64,6 +65,7 @@ class Halves(Loop):
         if not 0 < seconds < math.inf:
             raise bad_seconds(seconds, StepLoad(*load))
         self.phase, self.next_s = STEP, state.now_s + seconds
+        self._found = state.line.n, state.n_running, self._n_blocks - state.free
 
     def _end_step(self) -> None:
         state, cohort = self.state, self._cohort
@@ -81,7 +83,7 @@ class Halves(Loop):
         self._write(
             pack_run(
                 start_s, end_s, context, work, slope_s, 1, n, prefill, prefill_context, n_sampled,
-                state.line.n, state.n_running, self._n_blocks - state.free,
+                *self._found,
             )
         )  # fmt: skip
         if n:
@@ -124,6 +126,7 @@ class Halves(Loop):
             k = self._steps_ahead(k, first_s, slope_s)
         self.run_under_way = n, k, first_s, slope_s
         self.phase, self.next_s = RUN, state.now_s + (k * first_s + slope_s * (k * (k - 1) // 2))
+        self._found = state.line.n, state.n_running, self._n_blocks - state.free
 
     def _end_run(self) -> None:
         state, cohort = self.state, self._cohort
@@ -138,8 +141,7 @@ class Halves(Loop):
         state.last_decode_s = end_s
         self._write(
             pack_run(
-                start_s, end_s, cohort.context_tokens, 0.0, told_s, k, n, 0, 0, n,
-                state.line.n, state.n_running, self._n_blocks - state.free,
+                start_s, end_s, cohort.context_tokens, 0.0, told_s, k, n, 0, 0, n, *self._found
             )
         )  # fmt: skip
         if self._outlook is not None:

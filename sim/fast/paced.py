@@ -80,14 +80,27 @@ class Paced(Live):
         if self._refuses and self._counted.can_never_run(job.position):
             self._counted.end(job, Status.REJECTED, at_s)
             return
+        self.send(job, at_s)
+
+    def send(self, job: FastJob, at_s: float) -> None:
+        """A job comes now, to be let in with the next pass."""
         self.post.offer(job, at_s)
         if self.phase == RUN:
-            self._cut(max(at_s - SAME_MOMENT_S, self.settled_s))
+            self.cut(at_s)
         elif self.phase == IDLE and self.next_s == math.inf:
             self.next_s = max(at_s, self.state.now_s)
 
-    def _cut(self, at_s: float) -> None:
+    def wake(self) -> None:
+        """Something has changed from outside: if nothing could be done, try again now."""
+        if self.phase == IDLE:
+            self.phase, self.next_s = DUE, self.state.now_s
+
+    def cut(self, at_s: float) -> None:
+        """A run, if one is under way, ends with its step that is under way at this moment."""
+        if self.phase != RUN:
+            return
         n, k, first_s, slope_s = self.run_under_way
+        at_s = max(at_s - SAME_MOMENT_S, self.settled_s)
         start_s = self.state.now_s
         if k > 1 and self.next_s > at_s:
             fewer = steps_until(at_s - start_s, first_s, slope_s)

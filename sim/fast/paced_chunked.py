@@ -155,6 +155,7 @@ class PacedChunkedLoop(Paced):
                 if end_s > by_s:
                     self.phase, self.next_s, self.least_blocks = RUN, end_s, n_blocks - free
                     self.run_under_way = n, k, first_s, slope_s
+                    self._found = line.n, state.n_running, n_blocks - free
                     yield
                     while self.next_s > clock.by_s:
                         yield

@@ -14,7 +14,7 @@ from sim.replica import Replica
 
 from .cache import Cache
 from .cached_loop import CachedTape
-from .fill import chunked, filling
+from .fill import chunked, fill_of
 from .halves import RUN
 from .job import FastJob
 from .live import Clock
@@ -86,9 +86,7 @@ class FastReplica:
     """
 
     def __init__(self, common: Common, policy: Policy, replica: Replica, *, hears_ends: bool) -> None:
-        fill = filling(policy)
-        if fill is None:
-            raise ConfigError(f"composition: {policy.composition} is not one of the fast engine")
+        fill = fill_of(policy)
         self._common, self._post, self.is_cut = common, Post(hears_ends=hears_ends), False
         self._returned: set[int] = set()
         self._has_failed = False

@@ -181,7 +181,7 @@ class Setting:
         found = self._together(router, index, **self._client())
         result = summarize_cluster(found, slo, policies=self._policies(), **common)
         result = self._with_more(result, found.records)
-        return Served(records=found.records, result=result, stepwise=self._why(found.records))
+        return Served(records=found.records, result=result, stepwise=self._why())
 
     def _serve_patient(self, patience: Patience, common: dict[str, Any]) -> Served:
         """Clients that time out, on the reference engine."""
@@ -237,15 +237,10 @@ class Setting:
         n_cached = int(records.cached_tokens[asked].sum())
         return replace(result, cached_tokens=n_cached, cached_frac=n_cached / n_asked if n_asked else 0.0)
 
-    def _why(self, found: Records) -> str | None:
+    def _why(self) -> str | None:
         """The reason for which a cluster ran step by step, or None."""
         if self._pools is not None:
-            client = self._client()
-            reason = why_pools_stepwise(
-                self._requests, self._pools, client_cap=client["client_cap"], until_s=client["until_s"]
-            )
-            if reason is None and found.n_preemptions.any():
-                reason = "a decode is preempted"
+            reason = why_pools_stepwise(self._requests, self._pools)
             return None if reason is None else f"prefill and decode apart: {reason}"
         return why_reference(self._requests, self._members())
 

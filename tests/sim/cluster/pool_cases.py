@@ -1,7 +1,8 @@
-"""Random pools of one instance each, served by both engines, and what differs between them."""
+"""Random pools, served by both engines, and what differs between them."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,9 +11,22 @@ import numpy as np
 from qtheory.system.workload.request import Requests
 from sim.cluster import FIRST_TOKENS, Link, Member, PoolRecords, Pools, simulate_pools
 from sim.cluster._fast_pools import fast_pools, why_pools_stepwise
-from sim.policies import Chunked, Policy
+from sim.cluster._paced_run import PacedRun
+from sim.policies import (
+    Chunked,
+    FewestOutput,
+    FirstChunk,
+    FullPrompt,
+    LastAdmitted,
+    LowestPriority,
+    Mixed,
+    Policy,
+    PrefillFirst,
+    PrefillFirstChunked,
+)
 from sim.record import StepRuns
 from sim.replica import Replica
+from sim.routing import LeastRequests, PowerOfTwo, RandomChoice, RoundRobin
 from sim.testing import AffineStep, ConstantStep
 from validation.engines import differences
 
@@ -92,13 +106,93 @@ def unmerged(found: PoolRecords) -> list[str]:
     return said
 
 
+def draw_several(seed: int) -> tuple[Requests, Pools, dict[str, Any]]:
+    """Several instances of a kind, most with little memory for decodes; and what clients do."""
+    requests, pools = draw_pools(seed)
+    rng = np.random.default_rng([seed, 2_034])
+    routers = [LeastRequests(), LeastRequests(), PowerOfTwo(), RandomChoice(), RoundRobin()]
+    several = replace(
+        pools,
+        prefill=_several_prefill(rng, pools.prefill[0]),
+        decode=_several_decode(rng, pools.decode[0]),
+        link=replace(pools.link, is_shared=bool(rng.random() < 0.3)),
+        prefill_router=routers[int(rng.integers(5))],
+        decode_router=routers[int(rng.integers(5))],
+    )
+    how: dict[str, Any] = {"client_cap": 0, "think_s": 0.0, "seed": seed}
+    if rng.random() < 0.3:
+        how |= {"client_cap": int(rng.choice([2, 5, 20])), "think_s": float(rng.choice([0.0, 0.5]))}
+    how["until_s"] = float(rng.choice([math.inf, 5.013, 20.7], p=[0.7, 0.15, 0.15]))
+    return _more_told(rng, requests), several, how
+
+
+def _several_prefill(rng: np.random.Generator, one: Member) -> list[Member]:
+    compositions = [Chunked(whole_prompts=True)] * 2 + [
+        Chunked(),
+        PrefillFirstChunked(),
+        PrefillFirst(),
+        Mixed(),
+    ]
+    policy = replace(
+        one.policy,
+        composition=compositions[int(rng.integers(6))],
+        admission=FirstChunk() if rng.random() < 0.2 else FullPrompt(),
+        prefill_alloc=str(rng.choice(["chunk", "full"], p=[0.7, 0.3])),
+        append_rule=str(rng.choice(["exact", "conservative"], p=[0.7, 0.3])),
+        budget_tokens=int(rng.choice([16, 40, 64, 1000])),
+    )
+    return [Member(policy, one.replica)] * int(rng.integers(1, 4))
+
+
+def _several_decode(rng: np.random.Generator, one: Member) -> list[Member]:
+    victims = [LastAdmitted(), LastAdmitted(), LowestPriority(), FewestOutput()]
+    policy = replace(
+        one.policy,
+        budget_tokens=max(int(rng.choice([16, 64, 100_000])), one.policy.max_seqs),
+        victim=victims[int(rng.integers(4))],
+        watermark_frac=float(rng.choice([0.0, 0.1], p=[0.7, 0.3])),
+    )
+    memory = replace(one.replica, n_blocks=int(rng.choice([26, 30, 36, 60])))
+    members = [Member(policy, memory)] * int(rng.integers(1, 4))
+    if rng.random() < 0.3:
+        members[0] = Member(policy, replace(memory, n_blocks=memory.n_blocks + 9))
+    return members
+
+
+def _more_told(rng: np.random.Generator, requests: Requests) -> Requests:
+    n = len(requests)
+    more: dict[str, Any] = {}
+    if rng.random() < 0.3:
+        more["priority"] = rng.integers(0, 3, n)
+    if rng.random() < 0.3:
+        more["max_output_tokens"] = requests.output_tokens + rng.integers(0, 9, n)
+    if rng.random() < 0.2:
+        after = np.where(rng.random(n) < 0.5, rng.integers(0, np.maximum(np.arange(n), 1)), -1)
+        more["after"], more["think_s"] = np.where(np.arange(n) > 0, after, -1), rng.exponential(1.0, n)
+    return replace(requests, **more)
+
+
+def compare_several(requests: Requests, pools: Pools, how: dict[str, Any]) -> tuple[list[str], int]:
+    """What differs between the engines, and how many preemptions there were."""
+    assert why_pools_stepwise(requests, pools) is None
+    observers = [ignore] * (len(pools.prefill) + len(pools.decode))
+    slow = simulate_pools(requests, pools, observers=observers, **how)
+    until_s = how["until_s"]
+    run = PacedRun(requests, pools, **{name: how[name] for name in ("client_cap", "think_s", "seed")})
+    return unequal(slow, PoolRecords(**run.run(until_s))), int(slow.records.n_preemptions.sum())
+
+
 def compare(requests: Requests, pools: Pools) -> list[str] | None:
     """What differs between the engines; None if the fast one gives up."""
     assert why_pools_stepwise(requests, pools) is None
     fields = fast_pools(requests, pools)
     if fields is None:
         return None
-    fast, slow = PoolRecords(**fields), simulate_pools(requests, pools, observers=[ignore, ignore])
+    return unequal(simulate_pools(requests, pools, observers=[ignore, ignore]), PoolRecords(**fields))
+
+
+def unequal(slow: PoolRecords, fast: PoolRecords) -> list[str]:
+    """What differs between the records of two runs."""
     found = differences(replace(slow.records, steps=fast.records.steps), fast.records)
     found += [f"{name}: {line}" for name, one in (("slow", slow), ("fast", fast)) for line in unmerged(one)]
     for index, (one, other) in enumerate(zip(slow.instances, fast.instances, strict=True)):

@@ -87,7 +87,7 @@ def test_blocks_that_are_said_to_be_in_use_and_are_not_show(monkeypatch):
 
 @pytest.mark.parametrize("kind", [Paced, PacedChunkedLoop])
 def test_a_fault_in_the_cut_of_a_run_shows(kind, monkeypatch):
-    monkeypatch.setattr(kind, "_cut", lambda self, at_s: None)
+    monkeypatch.setattr(kind, "cut", lambda self, at_s: None)
     found = [CASES["unequal"](CASES["draw_cluster"](seed)) for seed in range(20)]
     assert any(found)
 

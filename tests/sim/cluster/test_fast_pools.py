@@ -11,13 +11,15 @@ import pytest
 
 from qtheory.system.scheduler import SchedulerSpec
 from qtheory.system.workload.request import Requests
+from sim._stepper import Stepper
 from sim.cluster import Link, Member, Pools, _fast_pools, simulate_pools
 from sim.cluster._fast_decode import LinkedDecodes
 from sim.cluster._fast_pools import fast_pools, why_pools_stepwise
 from sim.cluster._merge import merge_steps
 from sim.fast.tape import pack_gap
-from sim.policies import Chunked, Policy, make_policy
+from sim.policies import Chunked, NoEvict, Policy, make_policy
 from sim.replica import Replica
+from sim.routing import LeastTokens
 from sim.testing import ConstantStep
 
 CASES = runpy.run_path(str(Path(__file__).with_name("pool_cases.py")))
@@ -84,9 +86,10 @@ def _pools(**more):
     return Pools(**({"prefill": [one], "decode": [two], "link": Link(tokens_per_s=40.0)} | more))
 
 
-def test_a_decode_that_would_be_preempted_goes_to_the_reference_engine():
+def test_a_decode_that_is_preempted_does_not_need_the_reference_engine(monkeypatch):
     requests = Requests(arrival_s=np.zeros(3), prompt_tokens=[20, 20, 20], output_tokens=[60, 60, 60])
     assert fast_pools(requests, _pools()) is None
+    monkeypatch.setattr(Stepper, "__init__", None)
     assert simulate_pools(requests, _pools()).records.n_preemptions.sum() > 0
 
 
@@ -116,17 +119,20 @@ def test_what_asks_for_the_reference_engine_is_named():
         replace(two.policy, composition=make_policy(SchedulerSpec(name="static")).composition), two.replica
     )
     cached = Member(two.policy, replace(two.replica, prefix_cache=True))
+    swapping = Member(replace(two.policy, preemption="swap"), two.replica)
+    keeping = Member(replace(two.policy, admission=NoEvict()), two.replica)
+    by_tokens = LeastTokens()
     cases = {
-        "several instances of a kind": {"decode": [two, two]},
+        "router": {"prefill_router": by_tokens},
         "layers sent one by one": {"link": Link(tokens_per_s=1.0, n_layers=2)},
         "transfers in no time": {"link": Link(tokens_per_s=1e11)},
         "first_token=decode_recompute": {"first_token": "decode_recompute"},
-        "ordering": {"prefill": [last]},
-        "composition": {"decode": [at_once]},
+        "ordering": {"prefill": [one, last]},
+        "composition": {"decode": [two, at_once]},
         "prefix_cache": {"decode": [cached]},
+        "preemption=swap": {"decode": [swapping]},
+        "admission": {"decode": [keeping]},
     }
     for reason, more in cases.items():
         assert why_pools_stepwise(requests, _pools(**more)) == reason
-    assert why_pools_stepwise(requests, _pools()) is None
-    assert why_pools_stepwise(requests, _pools(), client_cap=2) == "clients that wait for answers"
-    assert why_pools_stepwise(requests, _pools(), until_s=3.0) == "a clock that stops"
+    assert why_pools_stepwise(requests, _pools(prefill=[one, one], decode=[two, two])) is None

@@ -76,7 +76,9 @@ def test_what_goes_step_by_step_is_said() -> None:
     apart = replace(two, scheduler="disaggregated")
     assert answer.run(apart).stepwise is None
     three = replace(apart, replicas=3, decode_replicas=2)
-    assert answer.run(three).stepwise == "prefill and decode apart: several instances of a kind"
+    assert answer.run(three).stepwise is None
+    late = replace(three, first_token="decode_recompute")
+    assert answer.run(late).stepwise == "prefill and decode apart: first_token=decode_recompute"
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,11 @@ def test_replicas_are_fast_or_say_why(router: str, begun: list[Stepper]) -> None
 def test_pools_are_fast_or_say_why(begun: list[Stepper]) -> None:
     apart = replace(SMALL, scheduler="disaggregated", requests=8)
     assert _why(apart, begun) is None
-    assert _why(replace(apart, decode_replicas=2), begun) == (
-        "prefill and decode apart: several instances of a kind"
-    )
+    assert _why(replace(apart, decode_replicas=2), begun) is None
+    assert _why(replace(apart, client_cap=2), begun) is None
     short = replace(apart, rate_rps=100.0, kv_blocks=100, workload="chat")
-    assert _why(short, begun) == "prefill and decode apart: a decode is preempted"
+    assert _why(short, begun) is None
+    layers = replace(apart, layerwise_transfer=True)
+    assert _why(layers, begun) == "prefill and decode apart: layers sent one by one"
+    by_tokens = replace(apart, prefill_replicas=2, router="least_tokens")
+    assert _why(by_tokens, begun) == "prefill and decode apart: router"
