@@ -50,7 +50,8 @@ def locate(
     Near the knee its logarithm is a straight line in the logarithm of the rate, and a run into which more
     work came than the mean shows more late requests in proportion: :math:`E[b_i] = \exp(a + c\,x_i +
     \gamma z_i)` with the rate's logarithm :math:`x_i` and the surplus of work :math:`z_i` (a control
-    variate with mean zero), fitted by quasi-likelihood [1]_. The interval is a jackknife over runs.
+    variate with mean zero), fitted by quasi-likelihood [1]_. The mean over runs of any surplus is above the
+    line at none, by :math:`\gamma^2 \operatorname{Var} z_i / 2`. The interval is a jackknife over runs.
 
     Parameters
     ----------
@@ -127,4 +128,5 @@ class _Fit:
                 break
         if beta[1] <= 0.05 * self.guess:
             return None
-        return float((math.log(bad_frac) - beta[0]) / beta[1]), float(beta[1])
+        above = 0.5 * beta[2] ** 2 * float(design[:, 2].var(ddof=1))
+        return float((math.log(bad_frac) - beta[0] - above) / beta[1]), float(beta[1])

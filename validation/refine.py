@@ -21,16 +21,17 @@ __all__ = ["Goal", "Plan", "Refined", "Sample", "Work", "refine", "sample"]
 
 Progress = Callable[[int, int], None]
 _FIRST, _LONGEST = 8_000, 200_000  # requests of a run
-_WORTH, _WORTH_ROUGH = 50.0, 8.0
-_WORTH_STEEP = ((0.3, 15.0), (1.0, 4.0))
+_WORTH, _WORTH_ROUGH = 30.0, 8.0
+_WORTH_STEEP = ((0.3, 15.0), (1.0, 6.0))
 """Effectively independent requests that a run should have, for its start to be forgotten. What is left of it
 moves the share of late requests, and the knee the less, the steeper the curve is: fewer will do where the
 logarithm of that share grows by so much within the precision."""
 _LOST, _FEW = 3.5, 4  # times the share at the knee: too far up the cliff; runs with which it is left
-_ROUND, _FEWEST = 8, 16  # runs
+_ROUND, _FEWEST = 8, 20  # runs
 _ROUGH = 0.015  # precision above which shorter and fewer runs will do
 _GROWTH = 0.35  # of the logarithm of the share of late requests from the middle to a side
 _TRIES = 60
+_MOST_GROWTH = 4.0  # of a run's length at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +169,7 @@ class _Refinement:
 
     def __post_init__(self) -> None:
         if self.goal.precision > _ROUGH:
-            self.length, self.fewest, self.worth = _FIRST // 2, _ROUND + 2, _WORTH_ROUGH
+            self.length, self.fewest, self.worth = _FIRST // 2, _FEWEST, _WORTH_ROUGH
         self.length = self.goal.run_requests or self.length
 
     def run(self, rates_rps: Sequence[float], length: int) -> list[Sample]:
@@ -224,31 +225,32 @@ class _Refinement:
         )
         bad_frac = 1 - goal.goodput_frac
         lost_frac = min(_LOST * bad_frac, (1 + bad_frac) / 2)
+        is_trial = self.plan.is_steady
         for _ in range(_TRIES):
             side = min(max(_GROWTH / slope, min(0.75 * goal.precision, 2 * _GROWTH / slope)), 0.05)
             made = self.run([centre * (1 + side * (-1) ** (i + 1)) for i in range(n_more)], self.length)
-            if fmean(one.bad_frac for one in made) > lost_frac and self.n_requests < goal.max_requests:
+            left = goal.max_requests - self.n_requests
+            if fmean(one.bad_frac for one in made) > lost_frac and left > 0:
                 too_high, used, n_more = centre, [], _FEW
                 centre = self._moved(made, centre, slope)
                 continue
-            if (longer := self._longer(made)) is not None:
-                self.length, used, n_more = longer, [], _ROUND
-                continue
             used = [one for one in used if abs(math.log(one.rate_rps / centre)) < 4 * side] + made
             place = locate(used, bad_frac=bad_frac, slope=slope, level=goal.level)
-            left = goal.max_requests - self.n_requests
+            if left <= 0:
+                break
             if place is None:
-                if left <= 0:
-                    break
                 moved = self._moved(used, centre, slope)
                 centre, n_more = min(moved, math.sqrt(centre * too_high)), _ROUND
                 continue
             off = math.log(place.rate_rps / centre)
-            is_near = abs(off) <= 2 * max(side, place.half_frac)
-            if (len(used) >= self.fewest and is_near and place.half_frac <= goal.precision) or left <= 0:
+            is_near = abs(off) <= max(0.75 * side, 0.5 * place.half_frac)
+            is_done = len(used) >= self.fewest and is_near and place.half_frac <= goal.precision
+            if is_done and not is_trial:
                 break
             centre *= math.exp(min(max(off, -0.1), 0.1))
-            n_more = self._wanted(place, len(used), left)
+            n_more = _ROUND if is_trial else self._wanted(place, len(used), left)
+            if is_trial and len(made) >= _ROUND:
+                is_trial, used = self._longer(made), []
         return self._answer(place)
 
     def _moved(self, used: Sequence[Sample], centre: float, slope: float) -> float:
@@ -263,19 +265,19 @@ class _Refinement:
         n_more = min(max(math.ceil(missing), 4), max(n_used // 2, _ROUND), 64)
         return max(2 * math.ceil(n_more / 2), 2 * math.ceil((self.fewest - n_used) / 2), 2)
 
-    def _longer(self, made: Sequence[Sample]) -> int | None:
-        """Requests that a run should have instead, if these runs are too short to forget their start."""
-        if not self.plan.is_steady or len(made) < 4 or self.length >= _LONGEST:
-            return None
+    def _longer(self, made: Sequence[Sample]) -> bool:
+        """Make runs longer if they are too short to forget their start; whether that is to be seen again.
+
+        The runs that say so are left out of the answer: those that happen to be alike would be preferred.
+        """
         sides = [[one.bad_frac for one in made[i::2]] for i in (0, 1)]
         between = fmean(variance(side) for side in sides)
         share = fmean(one.bad_frac for one in made)
         if not 0 < share < 1 or between <= 0:
-            return None
-        worth = share * (1 - share) / between
-        if worth >= self.worth or self.n_requests >= self.goal.max_requests:
-            return None
-        return min(math.ceil(self.length * min(max(1.3 * self.worth / worth, 1.5), 2.5)), _LONGEST)
+            return False
+        growth = 1.3 * self.worth * between / (share * (1 - share))
+        self.length = math.ceil(min(self.length * min(max(growth, 1.0), _MOST_GROWTH), _LONGEST))
+        return growth > _MOST_GROWTH and self.length < _LONGEST
 
     def _answer(self, place: Located | None) -> Refined:
         goal = self.goal

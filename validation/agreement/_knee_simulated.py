@@ -28,6 +28,7 @@ _FIRST = 0.75  # share of the overload to begin at
 _LIGHT_REQUESTS, _LIGHT_RUNS, _MOST_RUNS = 2_000, 8, 64  # at the least rate
 _CERTAIN = 4.0  # standard errors
 _GOOD_ABOVE = ("sjf",)  # serves short requests in time while a queue of long ones grows without end
+_ENOUGH = 20  # runs for an interval, where requests were used up before it was narrow enough
 _ROUGH, _NEARLY, _LONG = 0.05, 0.97, 60_000  # requests of a run
 
 
@@ -93,7 +94,13 @@ def simulate_knee(
     if found.rate_rps is None or found.low_rps is None or found.high_rps is None or found.rate_rps > most:
         return nothing
     half_frac = (found.high_rps - found.low_rps) / 2 / found.rate_rps
+    if not found.reached and _n_of_last_length(found) < _ENOUGH:
+        half_frac = math.inf
     return replace(nothing, rate_rps=found.rate_rps, half_frac=half_frac)
+
+
+def _n_of_last_length(found: Refined) -> int:
+    return sum(one.n_requests == found.samples[-1].n_requests for one in found.samples)
 
 
 def _refined(plan: Plan, start_rps: float, goal: Goal, limit_rps: float) -> Refined:
