@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from qtheory.system.slo import Slo
+from qtheory.system.workload import OpenArrivals
 
+from ._clumps import Clumps, clump_seconds
 from ._mixture import Mixture
 from ._pool_decode import erlang_wait
 from ._pools import PoolModel
@@ -81,10 +83,9 @@ class ApartFormulas:
         """Own prompt, the rest of the step found, and the prompts of the own step."""
         model, steps = self.models[0], self._steps
         engine, rate = model.prefill, self._rates / model.n_prefill
-        _, token, full = self._costs
+        full = self._costs[2]
         sizes, probs = engine.demand.prompt_groups
-        mates = (self._bursts - 1) * token * engine.demand.mean_prompt
-        own = np.array([engine.step_s(float(size), 0.0) for size in sizes])[:, None] + mates
+        own = np.array([engine.step_s(float(size), 0.0) for size in sizes])[:, None] + 0 * rate
         mean, second, work = steps["mean"], steps["second"], steps["work"]
         longest = engine.step_s(full, 0.0)  # of a step whose budget is spent
         seen = np.minimum(second / mean, longest)
@@ -93,13 +94,34 @@ class ApartFormulas:
         rest2 = (1 / 3 + work + work**2) * seen2 + rate * steps["square"] * seen
         late, held = self._beyond(rate, second / mean, full)
         more = np.maximum(held - (1 + work) / 2 * seen, 0.0)  # the rest of it stands in the step seen
-        busy = np.clip(1 - steps["idle"], 1e-6, 1.0)
+        busy = np.clip(1 - steps["idle"] / self._mean_ahead(1.0), 1e-6, 1.0)
+        mates, mates2 = self._mates(busy, seen)
+        rest, rest2 = rest + mates, rest2 + 2 * rest * mates + mates2
         above = rest + late * more
         above2 = np.maximum(rest2 + 2 * late * more * (more + rest), 2 * late * held**2)
         if model.is_even and model.n_prefill > 1:
             share = np.array([erlang_wait(model.n_prefill, load) for load in self._rates / model.prefill_rps])
             above, above2 = above * share, above2 * share**2
         return Mixture(probs, own, 1 - busy + 0 * own, above + 0 * own, above2 + 0 * own)
+
+    def _mean_ahead(self, besides: float = 0.0) -> Floats:
+        """Requests of the own clump ahead."""
+        return besides + np.maximum(self._bursts - 1, 0.0) / 2
+
+    def _mates(self, busy: Floats, seen_s: Floats) -> tuple[Floats, Floats]:
+        """Two moments of the seconds of the own clump: its first one starts alone if nobody is served."""
+        model, (start, token, full) = self.models[0], self._costs
+        demand, arrivals = model.prefill.demand, model.arrivals
+        clumps = Clumps(
+            arrivals=arrivals if isinstance(arrivals, OpenArrivals) else None,
+            dispersion=float(self._bursts.max()),
+            kept_frac=1 / model.n_prefill,
+        )
+        one = token * demand.mean_prompt + 0 * busy
+        found = np.maximum(seen_s, one + start) / 2
+        beside = np.minimum(clumps.following(found, self._rates / model.n_prefill), full / demand.mean_prompt)
+        varies = demand.prompt_moment(2) / demand.mean_prompt**2
+        return clump_seconds((self._mean_ahead(), beside, busy), one, start + 0 * busy, varies)
 
     def _beyond(self, rate: Floats, seen_s: Floats, full: float) -> tuple[Floats, Floats]:
         """Probability that a step does not hold all who wait, and their mean wait for others then."""

@@ -12,7 +12,7 @@ from qtheory.system.workload import GammaArrivals, MmppArrivals, OpenArrivals
 
 from ._bursts import Following, _batches_like, _within_queue
 
-__all__ = ["Clumps"]
+__all__ = ["Clumps", "clump_seconds"]
 
 Floats = NDArray[np.float64]
 
@@ -71,6 +71,24 @@ def _in_phases(arrivals: MmppArrivals, times_s: Floats, rates_rps: Floats) -> Fl
         known = [(arrivals.dispersion(rate, gap / rate) - 1) / 2 for gap in _WINDOWS]
         found[..., k] = np.interp(gaps[..., k], np.log(_WINDOWS), known)
     return found
+
+
+def clump_seconds(
+    mates: tuple[Floats, Floats, Floats], one_s: Floats, step_s: Floats, varies: float
+) -> tuple[Floats, Floats]:
+    """Two moments of the seconds of the prompts of the own clump.
+
+    ``mates``: means of the geometric numbers ahead and in the same step, and the probability that one does
+    not start alone; without that nobody is in its step. ``step_s`` is what the step takes that the others
+    wait for, ``varies`` the mean square of a prompt over the square of its mean.
+    """
+    ahead, beside, busy = mates
+    number = ahead + busy * beside
+    number2 = ahead * (1 + 2 * ahead) + busy * beside * (1 + 2 * beside) + 2 * ahead * beside
+    some = ahead / (1 + ahead)
+    mean = one_s * number + some * step_s
+    square = one_s**2 * (number2 + number * (varies - 1)) + some * step_s**2
+    return mean, square + 2 * one_s * (number + some) * step_s
 
 
 @lru_cache(maxsize=8)

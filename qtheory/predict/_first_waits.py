@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ._clumps import Clumps
+from ._clumps import Clumps, clump_seconds
 from ._costs import Costs
 from ._mixture import Mixture
 from .limits import Limit
@@ -95,14 +95,7 @@ class FirstWaits:
             full = self.costs.full_at(state["n"])
             fixed = state["alone"] if self.costs.rule.mixed else one
             step = (ahead / (1 + ahead) * np.maximum(full - fixed, 0.0) + self.costs.rule.mixed * fixed) / 2
-        number = ahead + busy * beside
-        number2 = ahead * (1 + 2 * ahead) + busy * beside * (1 + 2 * beside) + 2 * ahead * beside
-        some = ahead / (1 + ahead)
-        mean = one * number + some * step
-        second = (
-            one**2 * (number2 + number * (varies - 1)) + 2 * one * (number + some) * step + some * step**2
-        )
-        return mean, second
+        return clump_seconds((ahead, beside, busy), one, step, varies)
 
     def busy(self, rate: Floats, state: State) -> Floats:
         """Share of time in which steps spend their budget."""

@@ -18,7 +18,7 @@ _HALVINGS = 12
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Groups (g,) or (g, r): nothing above the ``base`` (g, r) with probability ``none``, else a gamma law."""
+    """Groups (g,) or (g, r): nothing above the ``base`` (g, r) with probability ``none``, else a law."""
 
     probs: Floats
     base: Floats
@@ -46,7 +46,7 @@ class Mixture:
     def _cdf(self, t: Floats) -> Floats:
         over = t - self.base
         if self._is_fixed:
-            return self._over_groups(over >= 0)
+            return self._over_groups((over >= 0).astype(float))
         tail = self._law(np.maximum(over, 1e-12))
         return self._over_groups((over >= 0) * (self.none + (1 - self.none) * tail))
 

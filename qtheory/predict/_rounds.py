@@ -231,6 +231,11 @@ class Rounds:
         """Seconds (most, m) of all decodes."""
         return self.by_size(self._decode_s)
 
+    @property
+    def decode_laws(self) -> tuple[Floats, Floats]:
+        """Seconds (most, m) of all decodes of a batch by its longest output, and their weights."""
+        return self._decode_by_size_s, self._longest_weights
+
     @cached_property
     def decodes(self) -> tuple[Floats, Floats, Floats]:
         """Steps (d,), their probabilities, and seconds (most, d) that members of each batch need for them."""

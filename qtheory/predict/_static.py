@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from qtheory.system.slo import Slo
 from qtheory.system.workload import OpenArrivals
 
 from ._bursts import burstiness_within
+from ._clumps import Clumps
 from ._gridlaw import GridLaw, law_of_atoms
 from ._numeric import statistics
 from ._phased import phased
@@ -88,6 +88,9 @@ def _good(laws: RoundLaws, times: dict[str, GridLaw], slo: Slo) -> dict[str, flo
 
 def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:
     """Columns from formulas, an array over the rates each."""
-    rounds = Rounds(setting.engine)
-    bursts = np.array([_burstiness(replace(setting, rate_rps=float(rate)), rounds) for rate in rates_rps])
-    return RoundFormulas(rounds).columns(rates_rps, bursts, setting.slo)
+    arrivals = setting.workload.arrivals
+    clumps = Clumps(
+        arrivals=arrivals if isinstance(arrivals, OpenArrivals) else None,
+        dispersion=setting.engine.demand.burstiness,
+    )
+    return RoundFormulas(Rounds(setting.engine)).columns(rates_rps, clumps, setting.slo)

@@ -149,7 +149,7 @@ def sweep(
     >>> scenario = Scenario(hardware="a100", model="llama-3.1-8b", workload="chat")
     >>> points = sweep(replica_of(scenario), workload_of(scenario), [2.0, 4.0, 6.0, 8.0])
     >>> [f"{point.mean_tpot_s:.3f}" for point in points]
-    ['0.015', '0.019', '0.026', '0.046']
+    ['0.014', '0.018', '0.026', '0.045']
     """
     checks.one_of("tier", tier, TIERS)
     checks.positive(**{f"rates_rps[{place}]": rate for place, rate in enumerate(rates_rps)})
