@@ -86,9 +86,11 @@ class Live(Halves):
         """Tokens that are known and not computed."""
         state = self.state
         tail, left = state.tail, self.outside_tokens + self._cohort.size
-        if state.chunks or state.stalled:
-            inside = [*state.stalled, *(job for job, _ in state.chunks if job is not tail)]
-            left -= sum(job.computed_tokens for job in inside)
+        for job, _ in state.chunks:
+            if job is not tail:
+                left -= job.computed_tokens
+        for job in state.stalled:
+            left -= job.computed_tokens
         if state.overtaken:
             in_step = [job for job, _ in state.chunks]
             left -= sum(job.computed_tokens for job in state.overtaken if job not in in_step)

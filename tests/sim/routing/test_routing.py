@@ -245,6 +245,20 @@ class TestExploitExplore:
         assert routing.choose(asked, [full, free]) == 1  # 32 + 32 tokens against 15 + 32
         assert routing.choose(asked, [full, free]) == 1  # and now it holds the prompt
 
+    @SETTINGS
+    @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 10)), min_size=1, max_size=8))
+    def test_where_nobody_holds_anything_few_looks_find_the_same(self, loads):
+        seen = [
+            Seen(index, Load(total_blocks=10, used_blocks=used, queued_tokens=8 * queued))
+            for index, (queued, used) in enumerate(loads)
+        ]
+        each = [
+            Candidate(1e-4 * one.load.queued_tokens, 0, 1e-4 * 16 * max(one.load.used_blocks - 6, 0))
+            for one in seen
+        ]
+        asked = Prompt(prompt_tokens=60, keys=(), block_tokens=16)  # needs four of ten blocks
+        assert begin(ExploitExplore()).choose(asked, seen) == ExploitExplore().decide(60, each).place
+
 
 class TestNames:
     @pytest.mark.parametrize("name", ROUTERS)
