@@ -73,7 +73,13 @@ class RoundChain:
         return np.asarray((laws @ counts.reshape(len(counts), -1)).reshape(len(laws), *counts.shape[1:]))
 
     @cached_property
+    def arrived_part(self) -> Floats:
+        """P(k arrive in batches that take all who wait and the phase goes from i to j) (most, p, k, p)."""
+        return self.arrived(self.part_laws)
+
+    @cached_property
     def arrived_full(self) -> Floats:
+        """The same of batches that leave somebody."""
         return self.arrived(self.full_laws)
 
     def after_idle(self, per_s: float = 0.0) -> Floats:
@@ -135,7 +141,7 @@ class RoundChain:
     def waiting(self) -> Floats:
         """P(q wait when a batch is formed, in phase i) (n_waiting, p), q = 1, 2, ..."""
         n, most, p = self.n_waiting, self.rounds.most, self.arrivals.n_phases
-        rows = self.rows(self.arrived(self.part_laws), self.arrived_full, self.after_idle())
+        rows = self.rows(self.arrived_part, self.arrived_full, self.after_idle())
         beyond = self.decay ** np.arange(1, most + 1)
         rows[n - 1] += np.tensordot(beyond, rows[n:], axes=1)
         system = np.eye(n * p) - rows[:n].reshape(n * p, n * p)
@@ -156,7 +162,7 @@ class RoundChain:
 
     @cached_property
     def _listed(self) -> Floats:
-        """P(q wait when a batch is formed, in phase i) (q, p) up to as many as full batches are counted by."""
+        """P(q wait when a batch is formed, in phase i) (q, p) for as many q as full batches need."""
         n = max(self.n_waiting, (FULL_AHEAD + 1) * self.rounds.most)
         more = self.decay ** np.arange(1.0, n - self.n_waiting + 1)
         return np.concatenate([self.waiting, more[:, None] * self.waiting[-1]])

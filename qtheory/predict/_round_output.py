@@ -33,7 +33,7 @@ class RoundOutput:
         chain = self.chain
         starts = chain.taken + chain.leaving.sum(axis=1)
         starts = starts / np.maximum(starts.sum(axis=1, keepdims=True), 1e-300)
-        return np.asarray(np.einsum("bi,bikj->bk", starts, chain.arrived(chain.part_laws)))
+        return np.asarray(np.einsum("bi,bikj->bk", starts, chain.arrived_part))
 
     def following(self, per_s: float) -> float:
         r"""Requests that end later, each counted :math:`e^{-\theta t}` if it is t later; theta is ``per_s``.
@@ -84,7 +84,7 @@ class RoundOutput:
         chain = self.chain
         sizes = np.arange(1.0, chain.rounds.most + 1)
         arrived = chain.arrived_full
-        taken = np.einsum("bi,bikj->kj", sizes[:, None] * chain.taken, chain.arrived(chain.part_laws))
+        taken = np.einsum("bi,bikj->kj", sizes[:, None] * chain.taken, chain.arrived_part)
         later = np.tensordot((chain.left * sizes[:, None, None]).transpose(1, 0, 2), arrived, axes=2)
         waiting = np.zeros((len(later) + later.shape[1], chain.arrivals.n_phases))
         waiting[: len(taken)] += taken
