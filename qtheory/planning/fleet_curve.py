@@ -15,6 +15,7 @@ from qtheory.predict import MODELLED_SCHEDULERS, REJECTED_NOTE, Prediction
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.workload import Workload
 
+from .marks import searched
 from .search import Search
 from .theory import Theory, failing
 
@@ -76,9 +77,9 @@ def theory_curve(
 ) -> Curve:
     """A replica by theory.
 
-    The closed tier is computed at 38 loads at once, and in between interpolated. The numeric one is asked at
-    ``near_rps`` and, if the knee is elsewhere, once more near it; it corrects the closed curve by what it
-    says there, as `Search` does.
+    The closed tier is computed at 38 loads at once, and in between interpolated. The numeric one has the knee
+    of `qtheory.planning.knee`; where it has no answer there, it is asked at ``near_rps`` and once more near
+    the knee that follows, and corrects the closed curve by what it says, as `Search` does.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def theory_curve(
     tier : str
         ``closed`` or ``numeric``.
     near_rps : float, optional
-        Where the numeric tier is asked (default: at the knee of the closed one).
+        Where the numeric tier is asked if it ends before its knee (default: at the knee of the closed one).
 
     Raises
     ------
@@ -165,13 +166,21 @@ class _Tiers:
         return self._curve(search, "closed", self._between)
 
     def numeric_curve(self, near_rps: float | None) -> Curve:
+        points = self._points
+        try:
+            search, _ = searched(self._theory, self._level)
+        except ConvergenceError:
+            return self._ending_early(near_rps)
+        if not search.n_asked:
+            self._theory.at(points[0].rate_rps)  # says why
+        return self._curve(search, "numeric", self._row_numeric)
+
+    def _ending_early(self, near_rps: float | None) -> Curve:
+        """Where the tier has no answer at its knee: asked near a rate, or below."""
         search = self._search(self._theory.good)
-        guess = search.crossing(self._level, most=0)
         lowest = self._points[0].rate_rps
-        near = max(near_rps or guess or lowest, lowest)
-        if all(
-            search.at(max(share * near, lowest)) is None for share in _DOWN
-        ):  # the mesh ends before the limit
+        near = max(near_rps or search.crossing(self._level, most=0) or lowest, lowest)
+        if all(search.at(max(share * near, lowest)) is None for share in _DOWN):
             self._theory.at(near)  # says why
         search.crossing(self._level, rtol=_CLOSE, most=_MORE)
         return self._curve(search, "numeric", self._row_numeric)

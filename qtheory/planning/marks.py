@@ -13,7 +13,7 @@ from qtheory.basics.errors import ConfigError
 from .search import Search
 from .theory import Theory, failing
 
-__all__ = ["Knee", "marks"]
+__all__ = ["Knee", "marks", "searched"]
 
 _KNEE_RTOL = 3e-3
 _KNEE_POINTS = {"closed": 6, "numeric": 8}
@@ -134,6 +134,12 @@ def marks(theory: Theory, goodput_frac: float = 0.9) -> Knee:
     >>> found.cliff_width_frac < 0.3, found.binds
     (True, 'slots')
     """
+    search, found = searched(theory, goodput_frac)
+    return _described(theory, search, goodput_frac, found)
+
+
+def searched(theory: Theory, goodput_frac: float) -> tuple[Search, float | None]:
+    """The curve asked where its knee is, and the knee; raises as `marks`."""
     guide = theory.closed.curve
     if not guide:
         theory.closed.at(0.5 * theory.limit_rps)  # says why
@@ -152,7 +158,7 @@ def marks(theory: Theory, goodput_frac: float = 0.9) -> Knee:
         best = max(guide, key=lambda point: point.goodput_frac)
         search.at(best.rate_rps)
         found = search.crossing(goodput_frac, rtol=_KNEE_RTOL, most=_KNEE_POINTS[theory.tier])
-    return _described(theory, search, goodput_frac, found)
+    return search, found
 
 
 def _described(theory: Theory, search: Search, level: float, found: float | None) -> Knee:

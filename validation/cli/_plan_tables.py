@@ -36,8 +36,6 @@ _LABELS = {
     "n_for_it": "to bear it",
     "goodput_frac": "good (%)",
     "answered_by": "by",
-    "one_fewer_goodput_frac": "one fewer: good (%)",
-    "one_fewer_waiting": "wait at its end",
     "n_missed": "missed",
     "peak_waiting": "most wait",
     "overloaded_s": "overloaded (h)",
@@ -140,12 +138,18 @@ def _day(found: Found) -> PlanTable:
     best = found.plan.best
     peak = best.fleet.n_replicas * best.candidate.usd_per_hour * hours if best and best.fleet else 0.0
     columns: tuple[str, ...] = ("start_s", "mean_rps", "peak_rps", "n_replicas", "cost_usd")
-    if rows and "one_fewer_waiting" in rows[0]:
+    labels = _LABELS
+    if rows and "one_fewer_waiting" in rows[0] and best and best.fleet:
+        all_day = f"with {best.fleet.n_replicas - 1} all day"
+        labels = labels | {
+            "one_fewer_goodput_frac": f"{all_day}: good (%)",
+            "one_fewer_waiting": "and wait at its end",
+        }
         rows = [row | {"one_fewer_waiting": _whole(row["one_fewer_waiting"])} for row in rows]
         columns += ("one_fewer_goodput_frac", "one_fewer_waiting")
     saved = f"{100 * (1 - cost / peak):.0f} % less than" if cost < peak else "as much as"
     after = f"${cost:,.4g} in {hours:.4g} h, {saved} the ${peak:,.4g} of the full fleet all the time"
-    return PlanTable(title="Hour by hour", rows=rows, columns=columns, after=after)
+    return PlanTable(title="Hour by hour", rows=rows, columns=columns, labels=labels, after=after)
 
 
 def _whole(waiting: float | None) -> int | None:

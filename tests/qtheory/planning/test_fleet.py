@@ -9,13 +9,15 @@ import pytest
 from qtheory.basics.errors import ConfigError
 from qtheory.planning.fleet import plan_fleet
 from qtheory.planning.fleet_candidates import Choices, candidates_of
-from qtheory.planning.fleet_curve import Curve
+from qtheory.planning.fleet_curve import Curve, theory_curve
 from qtheory.planning.fleet_doubt import Doubt
 from qtheory.planning.fleet_load import load_of, share_of
 from qtheory.planning.fleet_plan import hours_of
 from qtheory.planning.fleet_size import Need, OutOfReachError, fleet_of, replicas_for
+from qtheory.planning.knee import knee
 from qtheory.planning.prices import Price, parse_prices, price_points, prices_of
 from qtheory.system.hardware import find_hardware
+from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload import workload_of
 
@@ -131,3 +133,10 @@ def test_splitting_at_random_leaves_poisson_and_thins_bursts() -> None:
     poisson, bursty = (workload_of(Scenario(arrivals=text)) for text in ("poisson", "gamma(cv=3)"))
     assert share_of(poisson, 5) is poisson
     assert share_of(bursty, 8).arrivals.scv == pytest.approx(2.0)  # type: ignore[attr-defined]
+
+
+def test_the_knee_of_a_plan_is_the_knee() -> None:
+    scenario = Scenario(hardware="a100", model=MODEL, scheduler="chunked", max_seqs=16, rate_rps=3.0)
+    replica, workload = replica_of(scenario), workload_of(scenario)
+    curve = theory_curve(replica, workload, goodput_frac=0.9, tier="numeric", near_rps=3.0)
+    assert curve.knee_rps == knee(replica, workload).knee_rps
