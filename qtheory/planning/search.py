@@ -15,7 +15,7 @@ __all__ = ["Search"]
 
 _STEPS = (0.5, 1.5)  # from a known rate to the next
 _ASIDE, _GAP = (0.95, 0.88), 0.995  # shares of a rate without an answer
-_ON = (1.05, 1.4)  # from the last rate that is known, or guided to, to one beyond
+_ON, _BEYOND = (0.03, 0.25), 1.1  # from the last rate that is known, or guided to, to one beyond the crossing
 
 
 class Search(AskedCurve):
@@ -81,17 +81,19 @@ class Search(AskedCurve):
         ConvergenceError
             If the curve has no answer there, or goodput is high enough at the last rate that was asked.
         """
+        before, last = (float(rate) for rate in self.grid()[[-2, -1]])
+        near, here = log_odds(self.between([before, last]))
+        target = float(log_odds(level))
         for _ in range(most):
-            last, before = (float(rate) for rate in self.grid()[[-1, -2]])
-            near, here = log_odds(self.between([before, last]))
-            target = float(log_odds(level))
             if here > target or last >= self.limit_rps:
                 return
             further = (target - here) * (last - before) / max(here - near, 1e-9)
-            place = last + min(max(further, (_ON[0] - 1) * last), (_ON[1] - 1) * last)
-            if self.at(place) is None:
-                self._step_aside(place, level)
-        if self.between([last := float(self.grid()[-1])])[0] >= level:
+            place = last + min(max(_BEYOND * further, _ON[0] * last), _ON[1] * last)
+            if self.at(place) is None and self.at(place := (last + place) / 2) is None:
+                raise ConvergenceError(f"no answer at {place:.5g} req/s: {self._missing[place]}")
+            before, near, last = last, here, max(self._known)
+            here = float(log_odds(self._known[last]))
+        if here <= target:
             raise ConvergenceError(f"goodput is still at least {level:g} at {last:.4g} req/s; simulate it")
 
     def _next(self, root: float, level: float, rtol: float, n: int) -> float | None:

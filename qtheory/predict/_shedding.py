@@ -21,7 +21,7 @@ __all__ = ["alone_s", "shed_columns"]
 
 Floats = NDArray[np.float64]
 
-_N_TIMES = 20
+_N_TIMES = 12
 _BELOW = (20.0, 8.0, 3.0, 0.0)  # places that are free, of nodes
 _ABOVE = (0.3, 1.0)  # of those that get free within the deadline, too few places at a node
 

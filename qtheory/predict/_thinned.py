@@ -157,7 +157,7 @@ class Thinned:
             x, h = (mean / 2**halvings * part for part in (moves - np.eye(self.n), brought))
             x2, xh = x @ x, x @ h + h @ x
             some = np.eye(self.n) + x + x2 / 2 + x2 @ x / 6
-            steps = h + xh / 2 + (x2 @ h + x @ h @ x + h @ x2) / 6
+            steps = h + xh / 2 + (x @ xh + h @ x2) / 6
             for _ in range(halvings):
                 some, steps = some @ some, some @ steps + steps @ some
             found.append((some.clip(0.0), steps.clip(0.0)))
