@@ -36,6 +36,10 @@ __all__ = [
 Columns = dict[str, Any]
 Floats = NDArray[np.float64]
 _CLOSE_LOAD = 0.95
+_OTHERS = {
+    "chunk_size": "slack",
+    "shed": "demote",
+}  # steps by what decodes can spare; late ones behind the rest
 _IN_PHASES = ("static", "disaggregated")  # their arrivals keep their phases
 _MOST_UNHELD = 1e-3  # share of prompts longer than memory that may be passed over
 
@@ -89,6 +93,9 @@ def prepared(replica: ReplicaSpec, workload: Workload, scheduler: str | None) ->
         )
     if name != replica.scheduler.name:
         replica = replace(replica, scheduler=scheduler_spec(replica, name))
+    for option, given in _OTHERS.items():
+        if getattr(replica.scheduler, option) == given:
+            raise ConfigError(f"{option}={given}: there is no model of {name} with it; simulate it")
     return MODELS[name], Setting.of(replica, workload, 1.0)
 
 
@@ -117,7 +124,6 @@ def outside(setting: Setting, limit: Limit, *, starved_frac: float = 0.0) -> tup
         "append_rule": ("exact",),
         "victim": ("last_admitted",),
         "deadline_order": ("edf",),
-        "chunk_size": ("budget",),
     }
     notes = [
         f"{option}={given}: not modelled, taken as {usual[0]}"

@@ -10,7 +10,7 @@ from qtheory.system.workload import ClosedLoop, DayArrivals, ProfileArrivals, Wo
 
 __all__ = ["check_has_rate", "why_not_covered"]
 
-_USUAL = {"shed": ("reject",)}
+_USUAL = {"shed": ("reject",), "chunk_size": ("budget",)}
 
 
 def check_has_rate(scenario: Scenario) -> None:

@@ -117,6 +117,14 @@ def test_formulas_of_shedding_while_slots_bind_end_below_the_limit() -> None:
             predict(replica, workload, rate_rps=load * limit, scheduler="slo", tier="closed")
 
 
+@pytest.mark.parametrize("options", ["chunk_size=slack", "shed=demote"])
+def test_deadlines_by_other_rules_are_refused(options: str) -> None:
+    replica, workload = world(**CHAT | {"scheduler": f"slo({options})"})
+    for tier in TIERS:
+        with pytest.raises(ConfigError, match=f"{options}: there is no model of slo with it; simulate it"):
+            predict(replica, workload, rate_rps=1.0, tier=tier)
+
+
 def test_a_prefix_cache_that_no_model_knows_is_noted() -> None:
     cached, workload = world(**CHAT, prefix_cache=True)
     assert any("prefix cache" in text for text in predict(cached, workload, rate_rps=3.0).warnings)

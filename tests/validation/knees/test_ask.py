@@ -14,8 +14,11 @@ SHORT = Scenario(hardware="rtx3050", workload="rag", requests=24, ttft_slo_s=1.0
 
 
 def test_each_scheduler_says_whether_it_is_covered() -> None:
-    reasons = [one.why_simulated for one in asked_of(CARD, ["chunked", "fair", "slo(shed=none)"])]
-    assert reasons == [None, "no model of fair", "no model of shed=none"]
+    reasons = [
+        one.why_simulated
+        for one in asked_of(CARD, ["chunked", "fair", "slo(shed=none)", "slo(chunk_size=slack)"])
+    ]
+    assert reasons == [None, "no model of fair", "no model of shed=none", "no model of chunk_size=slack"]
 
 
 def test_a_prefix_cache_without_shared_prefixes_changes_nothing() -> None:
