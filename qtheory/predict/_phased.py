@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,8 @@ __all__ = ["Phased", "has_phases", "phased"]
 
 Floats = NDArray[np.float64]
 
-_SEVERAL, _MOST_PHASES = 4, 6
-_FEW_COME = 0.5
+_MOST_PHASES = 6
+_COME, _PHASES = (0.2, 0.5), (8, 6, 4)  # by how many come in the shortest batch
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,7 +92,7 @@ def phased(
     share = 1 / n_equal
     if isinstance(arrivals, GammaArrivals) and has_phases(arrivals):
         shape = 1 / arrivals.scv
-        n = _SEVERAL if rate_rps * share * shortest_s > _FEW_COME else _MOST_PHASES
+        n = _PHASES[bisect(_COME, rate_rps * share * shortest_s)]
         with np.errstate(invalid="ignore"):  # 0 / 0 in a place that is not taken
             means, weights = roots_sh_jacobi(n, 0.0, shape)
         leave = rate_rps * shape / means
