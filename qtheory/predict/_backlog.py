@@ -88,11 +88,12 @@ def _moves(mesh: Mesh, j: int) -> Floats:
     many = mesh.x[:, j] > max(mesh.n_mean, 1.0)  # below, it is their number that matters
     noise = np.where(full, work.unit_full_steps, np.where(many, mesh.spread, 1.0) * work.unit_steps)
     by_ends = mean[:, 0] * noise  # half of what gives decodes alone the variance that they have
-    whole_var = by_ends + mean[:, 0] * (demand.lasting - 1) * np.where(
-        full, demand.mean_decode, work.burst_steps
-    )
+    burst = np.where(full, demand.mean_decode, work.burst_steps)
+    whole_var = by_ends + mean[:, 0] * (demand.lasting - 1) * burst
     told = (rows * (gained - mean) ** 2).sum(axis=1)
     hidden = np.maximum(whole_var - told, 0.0)[:, None]  # what the tokens do not tell
+    slow = mean[:, 0] * (demand.lasting - demand.burstiness) * burst  # their prompts hold up decodes as well
+    hidden += np.where(full, 0.0, slow * (mesh.drawn_out**2 - 1))[:, None]
     unit = mesh.remaining * mesh.level
     var = hidden * gained / np.maximum(mean, 1e-300) / unit**2
     move = _within((gained - mesh.decoded[:, j][:, None]) / unit, rows, float(mesh.n_up))

@@ -13,6 +13,7 @@ from scipy.special import gammainc
 from qtheory.system.workload import GammaArrivals, MmppArrivals, OpenArrivals
 
 from ._drafts import mean_field
+from ._meeting import moments_apart
 from ._steps import Rule
 from .inputs import Engine
 
@@ -54,12 +55,15 @@ def bursts_of(
 
     What a queue of load :math:`\rho` and mean service :math:`s` sees of the arrivals are those of a time
     :math:`x = s (I(x) + c^2) \rho^2 / 2 (1 - \rho)^2`, where :math:`I` is their index of dispersion and
-    :math:`c^2` that of the work of a request. A request that runs sees those of its own stay.
+    :math:`c^2` that of the work of a request. What runs is as variable as those make it that come while it is
+    there [2]_.
 
     References
     ----------
     .. [1] Whitt and You (2018), "Using robust queueing to expose the impact of dependence in single-server
        queues", Operations Research 66, 184-199.
+    .. [2] Eckberg (1983), "Generalized peakedness of teletraffic processes", 10th International Teletraffic
+       Congress, Montreal.
     """
     demand = engine.demand
     n, gap_s = mean_field(engine, Rule(mixed=mixed), rate_rps)
@@ -76,8 +80,9 @@ def bursts_of(
         queueing = _batches_like(arrivals.scv, busy)
     else:
         queueing = _within_queue(arrivals, rate_rps, each_s, varies, busy)
-    stay_s = demand.mean_decode * gap_s
-    return queueing, max(burstiness_within(arrivals, rate_rps, stay_s), queueing)
+    steps, weights = moments_apart(demand)
+    following = Following(arrivals=arrivals, rate_rps=rate_rps)
+    return queueing, max(1 + 2 * float(weights @ following(steps * gap_s)), queueing)
 
 
 def _batches_like(scv: float, busy: float) -> float:

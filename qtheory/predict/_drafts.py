@@ -87,7 +87,7 @@ def make_mesh(
         if patience is not None:
             draft = replace(draft, thinned=patience(draft))
         chain = StepsAt.of(draft, n)
-    return _with_jumps(draft, chain)
+    return replace(_with_jumps(draft, chain), drawn_out=max(gap / engine.decode_s(n), 1.0))
 
 
 def _first_reach(engine: Engine, rule: Rule, rate_rps: float, n: float, gap: float) -> float:

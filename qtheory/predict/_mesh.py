@@ -37,6 +37,7 @@ class Mesh:
     n_up: int
     waiting: Floats  # (n_w,) what waits of y, in the mean
     thinned: Thinned | None = None  # where some do not stay
+    drawn_out: float = 1.0  # seconds between tokens, to those of a step of decodes alone
     leaner: Floats | None = None  # (n_w,) share of those that run where some states have less work than waits
 
     @cached_property
@@ -45,12 +46,7 @@ class Mesh:
 
     @cached_property
     def remaining(self) -> float:
-        """Decode steps that count as one running request.
-
-        With those that a running request has left, what many arrivals at once do to the number running is
-        right in the long run; with those of a new request it is right at once. The geometric mean is between
-        the two; for exponential outputs all three are the same.
-        """
+        """Decode steps that count as one running request."""
         return self.engine.work.unit_steps
 
     @cached_property

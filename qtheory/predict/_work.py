@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ._meeting import together_frac
 from .demand import Demand
 
 __all__ = ["Work"]
@@ -47,10 +48,10 @@ class Work:
     @classmethod
     def of_places(cls, demand: Demand) -> Work:
         """Where a request takes one place."""
-        unit = max((demand.mean_remaining * demand.mean_decode) ** 0.5, 0.5)
+        unit = _unit_steps(demand)
         return cls(
             unit_steps=unit,
-            burst_steps=demand.mean_decode,
+            burst_steps=2 * unit * together_frac(demand),
             spread=1.0,
             unit_full_steps=unit,
             given_prompt=demand.decode_given_prompt,
@@ -96,7 +97,16 @@ class Work:
 
 
 def _unit_steps(demand: Demand) -> float:
-    return max(math.sqrt(demand.mean_remaining * demand.mean_decode), 0.5)
+    """Decode steps in which what an arrival adds to what runs falls by a factor e, if it fell evenly.
+
+    That of the variance which arrivals in excess of a Poisson process bring. Where it is less than an output,
+    a request would count for more than one when it begins: there the geometric mean of an output, which is
+    right at once, and of what a running request has left, which is right in the long run. For exponential
+    outputs all are the same.
+    """
+    mean = demand.mean_decode
+    even = mean / (2 * together_frac(demand))
+    return max(even if even >= mean else math.sqrt(mean * demand.mean_remaining), 0.5)
 
 
 def _overlap(demand: Demand, mean: Floats, each: float) -> float:
