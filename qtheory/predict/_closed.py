@@ -52,7 +52,7 @@ class Formulas:
 
         ``stretch``: factors of the wait of kinds of requests, and their shares.
         """
-        state = self._state(rates_rps)
+        state = self.state(rates_rps)
         ttft, tpot = self.waits.first_token(rates_rps, state), per_token(self, rates_rps, state)
         if stretch is not None:
             ttft = ttft.stretched(*stretch)
@@ -72,16 +72,16 @@ class Formulas:
 
     def first_token_within(self, rates_rps: Floats, limit_s: float | None) -> Floats:
         """Share of requests whose first token comes within a limit."""
-        return self.waits.first_token(rates_rps, self._state(rates_rps)).within(limit_s)
+        return self.waits.first_token(rates_rps, self.state(rates_rps)).within(limit_s)
 
     def for_place(self, rates_rps: Floats) -> Floats:
         """Share of the waits that is for a slot or memory."""
-        state = self._state(rates_rps)
+        state = self.state(rates_rps)
         late, held = self.waits.slot_wait(rates_rps, state)
         wait = self.waits.wait_s(rates_rps, state)
         return np.asarray(late * held / np.maximum(late * held + wait, 1e-12))
 
-    def _state(self, rate: Floats) -> dict[str, Floats]:
+    def state(self, rate: Floats) -> dict[str, Floats]:
         """Number running and the seconds around it."""
         demand = self.costs.engine.demand
         n = np.ones_like(rate)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 
 from ._clumps import Clumps, clump_seconds
 from ._costs import Costs
@@ -28,6 +28,7 @@ class FirstWaits:
     costs: Costs
     limit: Limit
     clumps: Clumps
+    for_places: bool = True  # whether requests wait for a place as long as it takes
 
     def first_token(self, rate: Floats, state: State) -> Mixture:
         """Own prompt, the rest of the step found, and those ahead if there are any."""
@@ -165,13 +166,42 @@ class FirstWaits:
 
     def slot_wait(self, rate: Floats, state: State) -> tuple[Floats, Floats]:
         """Probability of finding no place, and the mean wait for one."""
-        engine, load = self.costs.engine, rate / self.limit.rate_rps
-        demand = engine.demand
-        spread = np.sqrt(state["var"])
-        if engine.is_kv_limited:
-            spread = np.sqrt(state["var"] + state["n"] * demand.context_var / demand.mean_context**2)
-        each = 1 / self.limit.rate_rps
-        decode = (demand.decode_moment(2) / max(demand.mean_decode, 1e-9) ** 2 - 1) * each**2
-        held = rate * (each**2 + decode) * state["lasting"] / (2 * np.maximum(1 - load, 1e-3))
-        late = 1 - ndtr((engine.slots - state["n"]) / np.maximum(spread, 1e-9))
+        load = rate / self.limit.rate_rps
+        held = self._place_work(rate, state) / (2 * np.maximum(1 - load, 1e-3))
+        if not self.for_places:
+            return np.zeros_like(rate), held
+        late = 1 - ndtr((self.costs.engine.slots - state["n"]) / self._place_spread(state))
         return np.asarray(late), np.asarray(held)
+
+    def _place_spread(self, state: State) -> Floats:
+        """Standard deviation of the places that are asked for."""
+        engine, var = self.costs.engine, state["var"]
+        if engine.is_kv_limited:
+            var = var + state["n"] * engine.demand.context_var / engine.demand.mean_context**2
+        return np.maximum(np.sqrt(var), 1e-9)
+
+    def _place_work(self, rate: Floats, state: State) -> Floats:
+        """Variance a second of the work that comes, in seconds of all places."""
+        demand, each = self.costs.engine.demand, 1 / self.limit.rate_rps
+        scv = demand.decode_moment(2) / max(demand.mean_decode, 1e-9) ** 2 - 1
+        return np.asarray(rate * each**2 * (scv + state["lasting"]))
+
+    def no_place(self, rate: Floats, state: State, deadline_s: Floats) -> Floats:
+        r"""Share of requests for which no place gets free within a time, if they leave then.
+
+        The number that asks for places is normal below the places. Above them the wait for one is a Brownian
+        motion with drift :math:`\rho-1` and variance :math:`v` a second, held below the deadline d: its
+        density is :math:`e^{2(\rho-1)x/v}`, and :math:`v/2` times that at d is turned away [1]_.
+
+        References
+        ----------
+        .. [1] Harrison (1985), "Brownian motion and stochastic flow systems", chapter 5.
+        """
+        load, var = rate / self.limit.rate_rps, np.maximum(self._place_work(rate, state), 1e-12)
+        spread = self._place_spread(state)
+        left = 2 * (1 - load) * spread / (var * self.limit.rate_rps)  # as steep there as above
+        x = 2 * (load - 1) * deadline_s / var
+        x = np.where(np.abs(x) < 1e-6, 1e-6, x)
+        below = np.log(spread / self.limit.rate_rps) + log_ndtr(left) + left**2 / 2 + np.log(2 * np.pi) / 2
+        there = np.exp(np.clip(below - x, -700, 700)) - deadline_s * np.expm1(np.clip(-x, -700, 700)) / x
+        return np.asarray(np.clip(var / (2 * load * there), 0.0, 1.0))

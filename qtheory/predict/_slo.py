@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qtheory.basics.errors import ConfigError, ConvergenceError
+from qtheory.basics.errors import ConvergenceError, UnstableError
 
-from ._closed import formulas_of
+from . import _chunked
 from ._setting import Setting
 from ._shedding import alone_s, shed_columns
+from ._slo_formulas import shed_formulas
 from ._steps import Rule
 from .limits import Limit, limit_of
 
@@ -20,7 +21,6 @@ __all__ = ["closed", "limit", "numeric"]
 Floats = NDArray[np.float64]
 
 _RULE = Rule(mixed=True)
-_MOST_LOAD = 0.85  # of the formulas where slots or memory bind
 
 
 def limit(setting: Setting) -> Limit:
@@ -39,9 +39,7 @@ def numeric(setting: Setting) -> dict[str, Any]:
     load = setting.rate_rps / limit(setting).rate_rps
     shed = setting.replica.scheduler.shed or "reject"
     if deadline_s is None or shed == "none":
-        from ._chunked import numeric as without
-
-        return without(setting)
+        return _chunked.numeric(setting)
     shortest_s = float(alone_s(setting.engine).min())
     if shortest_s > deadline_s:
         raise ConvergenceError(
@@ -51,33 +49,19 @@ def numeric(setting: Setting) -> dict[str, Any]:
 
 
 def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:
-    """Columns by formulas: the rate is lowered to what can be in time.
-
-    Their waits for a place know no deadline, so where slots or memory bind they end where those begin.
-    """
-    formulas, slo = formulas_of(setting.engine, _RULE), setting.slo
-    _check_formulas(formulas.limit, rates_rps)
-    most = 0.97 * formulas.limit.rate_rps
-    kept = np.minimum(rates_rps, most)
-    sheds = slo.ttft_s is not None and setting.replica.scheduler.shed != "none"
-    for _ in range(25 if sheds else 0):
-        inside = formulas.first_token_within(kept, slo.ttft_s)
-        kept = 0.5 * kept + 0.5 * np.minimum(rates_rps * inside, most)
-    columns = formulas.columns(kept, slo)
-    share = kept / rates_rps
-    good = columns["goodput_frac"] / np.maximum(columns["ttft_good_frac"], 1e-9)
-    return columns | {"goodput_frac": share * good, "shed_frac": 1 - share}
+    """Columns by formulas, an array over the rates each."""
+    deadline_s = setting.slo.ttft_s
+    if deadline_s is None or setting.replica.scheduler.shed == "none":
+        _check_stable(setting, rates_rps)
+        return _chunked.closed(setting, rates_rps)
+    return shed_formulas(setting, _RULE, rates_rps, deadline_s)
 
 
-def _check_formulas(limit: Limit, rates_rps: Floats) -> None:
-    """Raise near and above the limit where slots or memory bind."""
-    rate_rps, most_rps = float(rates_rps.max()), _MOST_LOAD * limit.rate_rps
-    if limit.binds != "token budget" and rate_rps > most_rps:
-        raise ConfigError(
-            f"rate_rps={rate_rps:g}: slo where {_what_binds(limit)} has no formulas above a load of "
-            f"{_MOST_LOAD} ({most_rps:.4g} req/s); take the numeric tier, or simulate it"
+def _check_stable(setting: Setting, rates_rps: Floats) -> None:
+    """Raise where nobody leaves and more come than can be served."""
+    rate_rps, bound = float(rates_rps.max()), limit(setting)
+    if rate_rps >= bound.rate_rps:
+        raise UnstableError(
+            f"rate_rps={rate_rps:g} is not below the limit of {bound.rate_rps:.4g} req/s of slo "
+            f"({bound.binds} is what binds), and nobody is shed; lower the rate or add replicas"
         )
-
-
-def _what_binds(bound: Limit) -> str:
-    return f"{bound.binds} {'bind' if bound.binds.endswith('s') else 'binds'}"

@@ -107,22 +107,21 @@ def test_shedding_while_slots_bind_is_answered_and_nobody_served_is_late(
         assert point.p99_ttft_s == pytest.approx(1.966, rel=0.1)
 
 
-def test_formulas_of_shedding_while_slots_bind_end_below_the_limit() -> None:
+def test_formulas_shed_what_does_not_fit_while_slots_bind() -> None:
     replica, workload = world(**CHAT | {"max_seqs": 4})
     limit = limit_rps(replica, workload, scheduler="slo")
-    below = predict(replica, workload, rate_rps=0.5 * limit, scheduler="slo", tier="closed")
-    assert below.goodput_frac == pytest.approx(0.984, abs=0.05)
-    for load in (0.95, 1.3):
-        with pytest.raises(ConfigError, match=r"slo where slots bind .* numeric tier, or simulate it"):
-            predict(replica, workload, rate_rps=load * limit, scheduler="slo", tier="closed")
+    points = sweep(replica, workload, [load * limit for load in (0.5, 0.95, 1.3, 4.0)], scheduler="slo")
+    assert points[0].goodput_frac == pytest.approx(0.984, abs=0.02)
+    flows = [point.rate_rps * point.goodput_frac for point in points]
+    assert flows == sorted(flows)  # of those above the limit no more than that is served
+    assert flows[-1] == pytest.approx(limit, rel=0.05)
 
 
-@pytest.mark.parametrize("options", ["chunk_size=slack", "shed=demote"])
-def test_deadlines_by_other_rules_are_refused(options: str) -> None:
-    replica, workload = world(**CHAT | {"scheduler": f"slo({options})"})
-    for tier in TIERS:
-        with pytest.raises(ConfigError, match=f"{options}: there is no model of slo with it; simulate it"):
-            predict(replica, workload, rate_rps=1.0, tier=tier)
+def test_formulas_without_shedding_end_at_the_limit() -> None:
+    replica, workload = world(**CHAT | {"max_seqs": 4}, scheduler="slo", shed="none")
+    limit = limit_rps(replica, workload)
+    with pytest.raises(UnstableError, match=r"nobody is shed; lower the rate"):
+        predict(replica, workload, rate_rps=1.01 * limit, tier="closed")
 
 
 def test_a_prefix_cache_that_no_model_knows_is_noted() -> None:
