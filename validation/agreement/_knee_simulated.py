@@ -9,13 +9,12 @@ from statistics import fmean, stdev
 import numpy as np
 
 from qtheory.basics.errors import ServingError
-from qtheory.system.replica import ReplicaSpec, replica_of
+from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
-from qtheory.system.steptime import StepLoad
-from qtheory.system.workload import Workload
 from qtheory.system.workload.from_scenario import workload_of
-from validation.refine import Goal, Plan, Refined, Work, refine, sample
+from validation.refine import Goal, Plan, Refined, refine, sample
 
+from ._work import work_of
 from .capacity import Overload
 from .effort import Effort
 
@@ -132,25 +131,4 @@ def _at_least_rate(plan: Plan, rate_rps: float) -> tuple[bool | None, int]:
 
 def _plan(scenario: Scenario) -> Plan:
     spec, workload = replica_of(scenario), workload_of(replace(scenario, requests=1))
-    return Plan(scenario=scenario, is_steady=True, work=_work(spec, workload))
-
-
-def _work(spec: ReplicaSpec, workload: Workload) -> Work:
-    """What a prompt token and a decode step take of a full step: weights of a control, nothing else.
-
-    Contexts are means, and as many requests run as have places or whole sequences room.
-    """
-    lengths = workload.lengths
-    prompt, output = lengths.mean_prompt_tokens, lengths.mean_output_tokens
-    room = spec.n_blocks * spec.block_tokens / (prompt + output)
-    n = max(1, min(spec.scheduler.max_seqs or math.ceil(room), math.floor(room)))
-    tokens = max(spec.budget_tokens, 1)
-    decode = StepLoad(n_decodes=n, decode_context_tokens=math.ceil(n * (prompt + output / 2)), n_sampled=n)
-    depth = lengths.moment(2, 0) / prompt / 2
-    mixed = decode._replace(prefill_tokens=tokens, prefill_work=tokens * depth, prefill_context_tokens=tokens)
-    step_s = spec.step_time.step_s(decode)
-    prompt_s = (spec.step_time.step_s(mixed) - step_s) / tokens
-    decode_s = step_s / n
-    return Work(
-        prompt_s=prompt_s, decode_s=decode_s, mean_s=prompt_s * prompt + decode_s * max(output - 1, 0.0)
-    )
+    return Plan(scenario=scenario, is_steady=True, work=work_of(spec, workload))

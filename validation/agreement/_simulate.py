@@ -16,6 +16,7 @@ from qtheory.system.workload import PairLengths, Workload
 from sim.cluster import why_pools_stepwise
 from sim.engine import why_stepwise
 from sim.policies import make_policy
+from sim.record import Records
 from sim.replica import Replica
 from validation.answer import Study, run
 from validation.answer.apart import is_apart, pool_cluster_of, pools_of
@@ -64,20 +65,22 @@ def within_reach(scenario: Scenario, effort: Effort) -> Effort:
 
 def simulate_until(
     scenario: Scenario, effort: Effort, wanted: Mapping[str, float]
-) -> tuple[Scenario, RunResult]:
+) -> tuple[Scenario, RunResult, tuple[Records, ...]]:
     """Simulate, and again with more requests, until each half-width in ``wanted`` (relative) is reached.
 
-    An overload has no steady state to wait for. Returned is the scenario with its number of requests as well.
+    An overload has no steady state to wait for. Returned are the scenario with its number of requests and the
+    records as well.
     """
     total = effort.first_requests
     while True:
         runs = math.ceil(total / effort.n_replications)
         scenario = replace(scenario, requests=runs, seed=effort.seed)
-        result = run(scenario, study=study_of(effort)).result
+        served = run(scenario, study=replace(study_of(effort), keep_records=True))
+        result = served.result
         lacking = max((half(result, name) / limit for name, limit in wanted.items()), default=0.0)
         hopeless = result.kind.startswith(OVERLOADED) or total >= effort.most_requests
         if lacking <= 1 or hopeless:
-            return scenario, result
+            return scenario, result, served.records
         growth = min(max(_MARGIN * lacking**2, _LEAST_GROWTH), _MOST_GROWTH)
         total = min(math.ceil(growth * total), effort.most_requests)
 

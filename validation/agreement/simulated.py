@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from qtheory.basics.errors import ServingError
+from qtheory.system.replica import replica_of
+from qtheory.system.scenario import Scenario
+from qtheory.system.workload.from_scenario import workload_of
+from sim.record import Records
 
 from ._knee_simulated import METHOD, SimulatedKnee, simulate_knee
 from ._simulate import numbers_of, simulate_until, within_reach
+from ._surrogate import controlled_ttft
+from ._work import work_of
 from .capacity import Overload, overload_rps
 from .effort import Effort
 from .grid import Cell
 from .tolerances import TOLERANCES, knee_sharp_frac, tolerance
 
-__all__ = ["Simulated", "lacks_knee", "simulate_cell", "with_knee"]
+__all__ = ["CONTROLLED", "Simulated", "controlled_of", "lacks_knee", "simulate_cell", "with_knee"]
+
+CONTROLLED = "controlled_mean_ttft_s"
+"""Mean TTFT of the same requests with the chance of their order taken out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +69,7 @@ def simulate_cell(cell: Cell, effort: Effort) -> Simulated:
         found = overload_rps(scenario, n_requests=effort.overload_requests)
         wanted = {name: tolerance(cell, name) / 3 for name in TOLERANCES if cell.load_frac < 1}
         at_load = replace(scenario, rate_rps=cell.load_frac * found.rate_rps)
-        served, result = simulate_until(at_load, effort, wanted)
+        served, result, records = simulate_until(at_load, effort, wanted)
     except ServingError as error:
         return Simulated(cell=cell, overload=None, kind=str(error))
     return Simulated(
@@ -67,11 +77,31 @@ def simulate_cell(cell: Cell, effort: Effort) -> Simulated:
         overload=found,
         kind=result.kind,
         n_requests=served.requests,
-        numbers=numbers_of(result),
+        numbers=numbers_of(result) | controlled_of(at_load, found, records),
         knee=simulate_knee(scenario, found, effort, sharp_frac=knee_sharp_frac(cell))
         if effort.knee_requests
         else None,
     )
+
+
+def controlled_of(scenario: Scenario, overload: Overload, records: Sequence[Records]) -> dict[str, float]:
+    """Mean TTFT and its relative half-width, freed of chance; nothing where that cannot be done.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    overload : Overload
+        Its throughput in overload; six digits of it count.
+    records : sequence of Records
+        One a replication.
+    """
+    if scenario.arrivals != "poisson":
+        return {}
+    work = work_of(replica_of(scenario), workload_of(replace(scenario, requests=1)))
+    found = controlled_ttft(records, work, float(f"{overload.rate_rps:.6g}"))
+    if found is None:
+        return {}
+    return {CONTROLLED: found[0], f"{CONTROLLED}_half": found[1] / found[0]}
 
 
 def with_knee(known: Simulated, effort: Effort) -> Simulated:

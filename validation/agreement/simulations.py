@@ -19,7 +19,7 @@ from ._knee_simulated import METHOD, SimulatedKnee
 from .capacity import Overload
 from .effort import EFFORTS
 from .grid import Cell, full
-from .simulated import Simulated
+from .simulated import CONTROLLED, Simulated
 
 __all__ = ["SIMULATIONS", "Simulations", "add_simulations", "line_of", "read_simulations"]
 
@@ -33,7 +33,7 @@ _TIMES = ("ttft", "tpot", "itl", "e2e")
 _ESTIMATED = [f"{kind}_{time}_s" for time in _TIMES for kind in ("mean", "p50", "p90", "p95", "p99")]
 _NUMBERS = (
     "rate_rps", "n_requests", "n_preemptions", "shed_frac", "throughput_rps", "mean_running", "mean_kv_frac",
-    *(name for each in ("goodput_frac", *_ESTIMATED) for name in (each, f"{each}_half")),
+    *(name for each in ("goodput_frac", *_ESTIMATED, CONTROLLED) for name in (each, f"{each}_half")),
 )  # fmt: skip
 _COLUMNS = (
     "cell", "design", "version", "kind", "requests", "overload_rps", "overload_error_rps", "limit_rps",
