@@ -1,4 +1,7 @@
-"""Where memory is scarce: how fast it is worked off, and in what clumps prompts begin."""
+"""Where memory is scarce: how fast it is worked off, and in what clumps prompts begin.
+
+``python -m tests.qtheory.predict.simulated limit`` and ``clumps`` make the simulated numbers again, with seeds of their own.
+"""
 
 from __future__ import annotations
 

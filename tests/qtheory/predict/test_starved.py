@@ -1,4 +1,7 @@
-"""Shortest outputs first above the limit: who is served, and who waits for ever."""
+"""Shortest outputs first above the limit: who is served, and who waits for ever.
+
+``python -m tests.qtheory.predict.simulated starved`` makes the simulated numbers again, with seeds of their own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Shedding: who stays of those that come in a step, and simulated systems where many do not."""
+"""Shedding: who stays of those that come in a step, and simulated systems where many do not.
+
+``python -m tests.qtheory.predict.simulated shed`` makes the simulated numbers again, with seeds of their own.
+"""
 
 from __future__ import annotations
 
