@@ -139,7 +139,31 @@ def marks(theory: Theory, goodput_frac: float = 0.9) -> Knee:
 
 
 def searched(theory: Theory, goodput_frac: float) -> tuple[Search, float | None]:
-    """The curve asked where its knee is, and the knee; raises as `marks`."""
+    """A tier's curve, asked where its knee is, and the knee.
+
+    Parameters
+    ----------
+    theory : Theory
+    goodput_frac : float
+        In (0, 1).
+
+    Raises
+    ------
+    ConfigError, ConvergenceError
+        As `marks`.
+
+    Examples
+    --------
+    >>> from qtheory.system.replica import replica_of
+    >>> from qtheory.system.scenario import Scenario
+    >>> from qtheory.system.workload.from_scenario import workload_of
+    >>> scenario = Scenario(hardware="a100", model="llama-3.1-8b", workload="chat")
+    >>> theory = Theory(
+    ...     replica=replica_of(scenario), workload=workload_of(scenario), scheduler="fcfs", tier="closed")
+    >>> search, knee_rps = searched(theory, 0.9)
+    >>> knee_rps < search.limit_rps
+    True
+    """
     guide = theory.closed.curve
     if not guide:
         theory.closed.at(0.5 * theory.limit_rps)  # says why

@@ -1,6 +1,6 @@
 """Where memory is scarce: how fast it is worked off, and in what clumps prompts begin.
 
-``python -m tests.qtheory.predict.simulated limit`` and ``clumps`` make the simulated numbers again, with seeds of their own.
+``python -m tests.qtheory.predict.simulated limit`` and ``clumps`` make the simulated numbers again.
 """
 
 from __future__ import annotations

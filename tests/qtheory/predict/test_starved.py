@@ -1,6 +1,6 @@
 """Shortest outputs first above the limit: who is served, and who waits for ever.
 
-``python -m tests.qtheory.predict.simulated starved`` makes the simulated numbers again, with seeds of their own.
+``python -m tests.qtheory.predict.simulated starved`` makes the simulated numbers again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Shedding: who stays of those that come in a step, and simulated systems where many do not.
 
-``python -m tests.qtheory.predict.simulated shed`` makes the simulated numbers again, with seeds of their own.
+``python -m tests.qtheory.predict.simulated shed`` makes the simulated numbers again.
 """
 
 from __future__ import annotations
