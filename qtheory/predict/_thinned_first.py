@@ -20,7 +20,7 @@ __all__ = ["Kept", "ahead_of", "turns_of", "with_own"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-_LEAST = 1e-9  # seconds; mass
+_LEAST, _RARE = 1e-9, 1e-8  # seconds or mass; mass of those with so much ahead
 _LEVELS = (np.arange(6) + 0.5) / 6  # of the wait for a place
 
 
@@ -115,17 +115,18 @@ def with_own(mesh: Mesh, thinned: Thinned, nodes: Floats, ahead: Floats, rests_s
     waits = turns.ends > 0
     left_s = thinned.deadline_s - rests_s[None, :, None] - turns.open_s[:, None, :]
     free = (ahead * ~waits[:, None, :])[..., None] * thinned.stays(left_s)
-    times, mass, node = _waiting(mesh, thinned, nodes, turns, left_s, ahead * waits[:, None, :])
+    own_s = _own_s(mesh, thinned, nodes)
+    times, mass, node = _waiting(thinned, turns, left_s, ahead * waits[:, None, :], own_s)
     totals = _joined(thinned, free, mesh.cell / FINE, n)
     return Kept(totals=totals, node=node, times_s=times, mass=mass)
 
 
 def _waiting(
-    mesh: Mesh, thinned: Thinned, nodes: Floats, turns: Turns, left_s: Floats, ahead: Floats
+    thinned: Thinned, turns: Turns, left_s: Floats, ahead: Floats, own_s: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats, Ints]:
     """Times to first token, weights and nodes (m,) of those that wait for a place and stay."""
     low, _ = thinned.spans_s
-    node, rest, cell = np.nonzero(ahead > _LEAST)
+    node, rest, cell = np.nonzero(ahead > _RARE)
     some = turns.at(node, cell)
     most = left_s[node, rest, cell]
     waits = some.waits(most - low.min(), _LEVELS)  # (levels, m)
@@ -133,7 +134,7 @@ def _waiting(
     within = some.within(most[:, None] - sum(thinned.spans_s) / 2, thinned.probs)  # (m, g)
     whole = stays.sum(axis=0)
     mass = stays * (thinned.probs * within / np.maximum(whole, _LEAST)) * ahead[node, rest, cell][:, None]
-    shortest, mean = _own_s(mesh, thinned, nodes)
+    shortest, mean = own_s
     own = shortest[node] + stays * (mean - shortest)[node]
     times = (thinned.deadline_s - most + waits)[..., None] + own
     kept = mass > _LEAST

@@ -117,7 +117,8 @@ def test_a_scheduler_without_a_model_is_refused() -> None:
 
 
 def test_a_knee_beyond_the_range_of_a_model_is_refused() -> None:
-    spec, workload = world(replace(LARGE, scheduler="slo"))
+    phases = "mmpp(rates=[1, 5], mean_s=[60, 20])"  # there is no model of one that is an overload
+    spec, workload = world(replace(LARGE, scheduler="fcfs", arrivals=phases))
     with pytest.raises(ServingError, match="simulate it"):
         knee(spec, workload, tier="closed")
 
@@ -131,3 +132,12 @@ def test_a_share_that_is_none_is_refused(share: float) -> None:
 def test_an_unknown_tier_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match="did you mean 'numeric'"):
         knee(*world(CARD), tier="numerc")
+
+
+def test_the_knee_of_slo_while_slots_bind_is_that_of_the_simulator() -> None:
+    """Of ``sched-sim knee --schedulers slo --tier sim`` with these flags: 22.47 within 0.10."""
+    scenario = Scenario(hardware="h100", model="llama-3.1-8b", workload="chat", scheduler="slo")
+    found = knee(*world(replace(scenario, ttft_slo_s=1.0, tpot_slo_s=0.05)))
+    assert found.binds == "slots"
+    assert found.knee_rps > found.limit_rps
+    assert found.knee_rps == pytest.approx(22.47, rel=0.015)
