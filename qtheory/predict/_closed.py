@@ -70,10 +70,6 @@ class Formulas:
         found["goodput_frac"] = both * laws["e2e"].within(slo.e2e_s)
         return found
 
-    def first_token_within(self, rates_rps: Floats, limit_s: float | None) -> Floats:
-        """Share of requests whose first token comes within a limit."""
-        return self.waits.first_token(rates_rps, self.state(rates_rps)).within(limit_s)
-
     def for_place(self, rates_rps: Floats) -> Floats:
         """Share of the waits that is for a slot or memory."""
         state = self.state(rates_rps)

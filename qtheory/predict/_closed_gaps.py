@@ -17,6 +17,7 @@ __all__ = ["behind_s", "gap_percentiles", "per_token"]
 Floats = NDArray[np.float64]
 State = dict[str, Floats]
 
+_SHORT = 8.0  # steps
 _NORMAL = np.sqrt(3) * np.array([-1.0, 0.0, 1.0])  # of the normal law, by Gauss and Hermite
 _SHARES = np.array([1, 4, 1]) / 6
 _LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
@@ -24,12 +25,12 @@ _LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
     """Seconds per token by the length of the output."""
-    steps, probs = formulas.groups
+    in_parts = formulas.costs.rule.mixed and not formulas.costs.takes_all
+    steps, probs = _in_pairs(*formulas.groups) if in_parts else formulas.groups
     d, alone = steps[:, None], state["alone"]
     stay = d / state["memory"]
     slow = _kept(stay) * state["slope"] ** 2 * state["var"]
-    in_parts = formulas.costs.rule.mixed and not formulas.costs.takes_all
-    above, stalls, none = (_beside if in_parts else _between)(formulas, rate, state)
+    above, stalls, none = (_beside if in_parts else _between)(formulas, rate, state, steps)
     some = np.maximum(1 - none, 1e-9)
     weights, base = probs / probs.sum(), alone + 0 * d
     if not in_parts:
@@ -41,6 +42,14 @@ def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
     base = np.concatenate([np.maximum(base + x * spread, formulas.costs.decode_s[0]) for x in _NORMAL])
     none, mean, second = (np.tile(x, (k, 1)) for x in (1 - some, above / some, (stalls + above**2) / some))
     return Mixture(np.outer(_SHARES, weights).ravel(), base, none, mean, second, law="bounded", most=most)
+
+
+def _in_pairs(steps: Floats, probs: Floats) -> tuple[Floats, Floats]:
+    """Groups of outputs, two neighbours in one where they are long."""
+    short = min(int((steps <= _SHORT).sum()), len(steps))
+    short += (len(steps) - short) % 2
+    pairs, work = (part[short:].reshape(-1, 2).sum(axis=1) for part in (probs, probs * steps))
+    return np.append(steps[:short], work / pairs), np.append(probs[:short], pairs)
 
 
 def _kept(z: Floats) -> Floats:
@@ -84,9 +93,9 @@ def _mates(formulas: Formulas, rate: Floats, state: State, d: Floats | float) ->
     return mean, square, first / (1 + behind) + (1 - first) * (1 - later / (1 + whole))
 
 
-def _between(formulas: Formulas, rate: Floats, state: State) -> tuple[Floats, Floats, Floats]:
+def _between(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> tuple[Floats, Floats, Floats]:
     """Mean and variance of the stalls by whole prompts, and the probability of none."""
-    d, work, alone = formulas.groups[0][:, None], state["work"], state["alone"]
+    d, work, alone = steps[:, None], state["work"], state["alone"]
     one, square = state["token"] * formulas.costs.engine.demand.mean_prompt, state["square"]
     mine = _before_s(formulas, rate, state)
     mates, mates2, alone_frac = _mates(formulas, rate, state, d)
@@ -100,13 +109,13 @@ def _between(formulas: Formulas, rate: Floats, state: State) -> tuple[Floats, Fl
     return np.maximum(state["gap"] + behind - alone, 1e-9), stalls, none
 
 
-def _beside(formulas: Formulas, rate: Floats, state: State) -> tuple[Floats, Floats, Floats]:
+def _beside(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> tuple[Floats, Floats, Floats]:
     """The same where a step is one with prompts, whose budget is spent, or one without.
 
     Steps change between the two as a Markov chain does. A request begins among steps with prompts if somebody
     is behind it, and what it sees of them goes over into their share of all steps.
     """
-    d, work, alone = formulas.groups[0][:, None], state["work"], state["alone"]
+    d, work, alone = steps[:, None], state["work"], state["alone"]
     demand, busy = formulas.costs.engine.demand, formulas.waits.busy(rate, state)
     full = formulas.costs.full_at(state["n"])
     one, more = state["token"] * demand.mean_prompt, np.maximum(full - alone, 1e-9)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConvergenceError
 
-from ._closed import Formulas, formulas_of
+from ._closed import formulas_of
 from ._setting import Setting
 from ._shedding import alone_s
 from ._steps import Rule
@@ -37,23 +37,20 @@ def shed_formulas(setting: Setting, rule: Rule, rates_rps: Floats, deadline_s: f
     low, high = np.zeros_like(asking), np.minimum(asking, most)
     for _ in range(_HALVINGS):  # the more stay, the fewer of them are in time
         kept = (low + high) / 2
-        inside = patient.first_token_within(kept, deadline_s)
-        if formulas.limit.binds != "token budget":
-            inside = inside * (1 - _no_place(patient, asking * inside, deadline_s))
+        state = patient.state(kept)
+        inside = patient.waits.first_token(kept, state).within(deadline_s)
+        if (
+            formulas.limit.binds != "token budget"
+        ):  # a place is needed in what the own prompt leaves of the time
+            own_s = engine.demand.prompt_groups[1] @ patient.costs.own_at(state["n"])
+            left_s = np.maximum(deadline_s - own_s, 0.01 * deadline_s)
+            inside = inside * (1 - patient.waits.no_place(asking * inside, state, left_s))
         more = asking * inside > kept
         low, high = np.where(more, kept, low), np.where(more, high, kept)
     kept = (low + high) / 2
     columns = patient.columns(kept, setting.slo)
     good = columns["goodput_frac"] / np.maximum(columns["ttft_good_frac"], 1e-9)
     return columns | {"goodput_frac": kept / rates_rps * good, "shed_frac": 1 - kept / rates_rps}
-
-
-def _no_place(formulas: Formulas, rates_rps: Floats, deadline_s: float) -> Floats:
-    """Share that finds no place in what the own prompt leaves of the time."""
-    state = formulas.state(np.minimum(rates_rps, formulas.limit.rate_rps))
-    own_s = formulas.costs.engine.demand.prompt_groups[1] @ formulas.costs.own_at(state["n"])
-    left_s = np.maximum(deadline_s - own_s, 0.01 * deadline_s)
-    return formulas.waits.no_place(rates_rps, state, left_s)
 
 
 def _possible(engine: Engine, deadline_s: float) -> tuple[Engine, float]:
