@@ -13,6 +13,7 @@ from qtheory.basics.errors import ConfigError
 from ._page import Paged, output_flags
 from ._queue_flags import QueueOutput
 from .answers import scheduler_list
+from .shared_flags import share_flag, value_flag
 from .values import check_inside, file_name, reader, word_list
 
 if TYPE_CHECKING:
@@ -33,40 +34,31 @@ _DEFAULT_TPS = "1,2,4,8"
 _DEFAULT_SCHEDULERS = "chunked"
 
 
-def _flag(
-    names: str | list[str], text: str, group: Group, kind: type = str, metavar: str = "TEXT"
-) -> Parameter:
-    return Parameter(
-        name=names,
-        help=text,
-        group=group,
-        converter=reader("", kind),
-        n_tokens=1,
-        negative=(),
-        metavar=metavar,
-        show_default=False,
-    )
-
-
-_HARDWARE = _flag(
-    "--hardware", "accelerators, separated by commas [all presets with a price]", _TRY, metavar="NAMES"
-)
-_TP = _flag(
-    "--tp", f"accelerators in one replica, separated by commas [{_DEFAULT_TPS}]", _TRY, metavar="LIST"
-)
-_WEIGHTS = _flag(
-    "--weights", "precisions of the weights, separated by commas [as published]", _TRY, metavar="LIST"
-)
-_SCHEDULERS = _flag(
-    ["--schedulers", "--scheduler"],
-    f"schedulers, separated by commas [{_DEFAULT_SCHEDULERS}]",
-    _TRY,
+_HARDWARE = value_flag(
+    "--hardware",
+    "accelerators, separated by commas [all presets with a price]",
+    group=_TRY,
     metavar="NAMES",
 )
-_BUDGETS = _flag(
+_TP = value_flag(
+    "--tp",
+    f"accelerators in one replica, separated by commas [{_DEFAULT_TPS}]",
+    group=_TRY,
+    metavar="LIST",
+)
+_WEIGHTS = value_flag(
+    "--weights", "precisions of the weights, separated by commas [as published]", group=_TRY, metavar="LIST"
+)
+_SCHEDULERS = value_flag(
+    ["--schedulers", "--scheduler"],
+    f"schedulers, separated by commas [{_DEFAULT_SCHEDULERS}]",
+    group=_TRY,
+    metavar="NAMES",
+)
+_BUDGETS = value_flag(
     ["--budget-tokens", "--budgets"],
     "tokens a step, separated by commas, for schedulers that cut prompts [hardware preset]",
-    _TRY,
+    group=_TRY,
     metavar="LIST",
 )
 _PRICE = Parameter(
@@ -77,21 +69,23 @@ _PRICE = Parameter(
     show_default=False,
     metavar="NAME=USD",
 )
-_BASIS = _flag(
-    "--price-basis", "kind of the stated prices to take, as in '3-year rental' [the preset's]", _TRY
+_BASIS = value_flag(
+    "--price-basis", "kind of the stated prices to take, as in '3-year rental' [the preset's]", group=_TRY
 )
 
-_SHARE = _flag("--goodput-frac", "share of all requests that must be good [0.9]", _MUST, float, "SHARE")
-_HEADROOM = _flag("--headroom-frac", "by how much more the rate may grow, as 0.2 [0]", _MUST, float, "SHARE")
-_SPARE = _flag(
-    "--spare", "replicas that may be away, lost or being updated, at the full rate [0]", _MUST, int, "N"
+_SHARE = share_flag("--goodput-frac", "share of all requests that must be good [0.9]", group=_MUST)
+_HEADROOM = share_flag("--headroom-frac", "by how much more the rate may grow, as 0.2 [0]", group=_MUST)
+_SPARE = value_flag(
+    "--spare",
+    "replicas that may be away, lost or being updated, at the full rate [0]",
+    group=_MUST,
+    kind=int,
+    metavar="N",
 )
-_MISS = _flag(
+_MISS = share_flag(
     "--miss-prob",
     "largest probability of missing the share because predictions err, as 0.05 [any]",
-    _MUST,
-    float,
-    "SHARE",
+    group=_MUST,
 )
 _PLOT = Parameter(
     name="--plot",
@@ -102,18 +96,17 @@ _PLOT = Parameter(
     negative=(),
     metavar="FILE",
 )
-_JOBS = Parameter(
-    name="--jobs",
-    help="processes that ask candidates, or simulate, side by side; the plan does not depend on it "
+_JOBS = value_flag(
+    "--jobs",
+    "processes that ask candidates, or simulate, side by side; the plan does not depend on it "
     "[number of cores]",
     group=Group("Output", sort_key=2),
-    converter=reader("", int),
-    n_tokens=1,
-    negative=(),
+    kind=int,
     metavar="N",
-    show_default=False,
 )
-_WINDOW = _flag("--window-s", "windows of a day or a trace [an hour]", _MUST, float, "SECONDS")
+_WINDOW = value_flag(
+    "--window-s", "windows of a day or a trace [an hour]", group=_MUST, kind=float, metavar="SECONDS"
+)
 
 
 @Parameter(name="*")

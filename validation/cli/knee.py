@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ApproximationWarning, ConfigError
@@ -20,7 +20,8 @@ from .answers import scheduler_list
 from .emit import Answer, emit
 from .options import Given, scenario_flags
 from .progress import Progress
-from .values import check_inside, choice, reader
+from .shared_flags import share_flag, switch_flag, tier_flag, value_flag
+from .values import check_inside
 
 if TYPE_CHECKING:
     from qtheory.planning import Knee
@@ -34,54 +35,29 @@ _NO_FLAGS = KneeFlags()
 
 __all__ = ["knee"]
 
-_ANSWER = Group("Answer", sort_key=0)
-_SCHEDULERS = Parameter(
-    name="--schedulers",
-    help="schedulers, separated by commas [all on one server that have a model]",
-    group=_ANSWER,
-    converter=reader("", str),
-    n_tokens=1,
+_SCHEDULERS = value_flag(
+    "--schedulers",
+    "schedulers, separated by commas [all on one server that have a model]",
     metavar="NAMES",
 )
-_TIER = Parameter(
-    name="--tier",
-    help="closed (formulas, instantly), numeric (a chain, seconds), sim (simulation); what a tier has no "
-    "model of is simulated [numeric]",
-    group=_ANSWER,
-    converter=choice("closed", "numeric", "sim"),
-    n_tokens=1,
-    show_default=False,
-    metavar="TIER",
+_TIER = tier_flag(
+    "closed (formulas, instantly), numeric (a chain, seconds), sim (simulation); what a tier has no model of "
+    "is simulated",
+    *("closed", "numeric", "sim"),
 )
-
-
-def _number(name: str, kind: type, text: str, metavar: str) -> Parameter:
-    return Parameter(
-        name=name,
-        help=text,
-        group=_ANSWER,
-        converter=reader("", kind),
-        n_tokens=1,
-        negative=(),
-        metavar=metavar,
-        show_default=False,
-    )
-
-
-def _switch(name: str, text: str) -> Parameter:
-    return Parameter(name=name, help=text, group=_ANSWER, negative=(), show_default=False)
-
-
-_FRAC = _number("--goodput-frac", float, "share of all requests that is good at the knee [0.9]", "SHARE")
-_PRECISION = _number(
+_FRAC = share_flag("--goodput-frac", "share of all requests that is good at the knee [0.9]")
+_REFINE = switch_flag("--refine", "simulate each predicted knee, from where it is")
+_EXPLAIN = switch_flag("--explain", "the formulas with the numbers in them, and what 10 % of each input buys")
+_PRECISION = share_flag(
     "--precision",
-    float,
     "relative half-width at which a simulated knee is known well enough [0.01 with --refine, else 0.02]",
-    "SHARE",
 )
-_LEVEL = _number("--level", float, "coverage of the intervals of the knees [0.95]", "SHARE")
-_MOST = _number(
-    "--max-requests", int, "no more runs are begun once a scheduler has so many requests [5,000,000]", "N"
+_LEVEL = share_flag("--level", "coverage of the intervals of the knees [0.95]")
+_MOST = value_flag(
+    "--max-requests",
+    "no more runs are begun once a scheduler has so many requests [5,000,000]",
+    kind=int,
+    metavar="N",
 )
 
 
@@ -98,10 +74,8 @@ class KneeQuestion:
 
     tier: Annotated[str, _TIER] = "numeric"
     goodput_frac: Annotated[float, _FRAC] = 0.9
-    refine: Annotated[bool, _switch("--refine", "simulate each predicted knee, from where it is")] = False
-    explain: Annotated[
-        bool, _switch("--explain", "the formulas with the numbers in them, and what 10 % of each input buys")
-    ] = False
+    refine: Annotated[bool, _REFINE] = False
+    explain: Annotated[bool, _EXPLAIN] = False
     precision: Annotated[float | None, _PRECISION] = None
     level: Annotated[float, _LEVEL] = 0.95
     max_requests: Annotated[int, _MOST] = 5_000_000

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from qtheory.basics import checks
 from qtheory.basics.errors import ConfigError
@@ -18,7 +18,7 @@ from ._plan_flags import LISTED, NEEDED, TIERS, ListFlags, NeedFlags, PlanOutput
 from .emit import Answer, emit
 from .options import Given, scenario_flags
 from .progress import Progress
-from .values import choice, reader
+from .shared_flags import switch_flag, tier_flag, value_flag
 
 if TYPE_CHECKING:
     from qtheory.planning.fleet_load import Load
@@ -38,32 +38,18 @@ _NO_FLAGS, _LISTS = PlanFlags(), ListFlags()
 __all__ = ["plan"]
 
 NO_FLEET = 1
-_ANSWER = Group("Answer", sort_key=0)
-_TIER = Parameter(
-    name="--tier",
-    help="closed (formulas), numeric (formulas, the cheapest fleets by a chain), sim (these and what has no "
-    "model by simulation) [numeric]",
-    group=_ANSWER,
-    converter=choice(*TIERS),
-    n_tokens=1,
-    show_default=False,
-    metavar="TIER",
+_TIER = tier_flag(
+    "closed (formulas), numeric (formulas, the cheapest fleets by a chain), sim (these and what has no model "
+    "by simulation)",
+    *TIERS,
 )
-_LATENCY = Parameter(
-    name="--latency",
-    help="what is set against the cost: mean, p50, p90, p95 or p99 of ttft, tpot or e2e [p90_e2e_s]",
-    group=_ANSWER,
-    converter=reader("", str),
-    n_tokens=1,
-    show_default=False,
+_LATENCY = value_flag(
+    "--latency",
+    "what is set against the cost: mean, p50, p90, p95 or p99 of ttft, tpot or e2e [p90_e2e_s]",
     metavar="NAME",
 )
-_VERIFY = Parameter(
-    name="--verify",
-    help="simulate the chosen fleet behind --router; exit code 1 if it does not hold",
-    group=_ANSWER,
-    negative=(),
-    show_default=False,
+_VERIFY = switch_flag(
+    "--verify", "simulate the chosen fleet behind --router; exit code 1 if it does not hold"
 )
 _TO_TERMINAL = PlanOutput()
 

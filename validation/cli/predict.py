@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from qtheory.basics import checks
 from qtheory.basics.ranges import at_most
 
 from .emit import Answer, emit
 from .options import OUTPUT, Given, Output, scenario_flags, spell_as_flags
-from .values import choice, number_list, reader
+from .shared_flags import tier_flag, value_flag
+from .values import number_list
 
 if TYPE_CHECKING:
     from qtheory.predict import OverTime, Prediction
@@ -25,30 +26,17 @@ _NO_FLAGS = PredictFlags()
 
 __all__ = ["predict"]
 
-_ANSWER = Group("Answer", sort_key=0)
-_TIER = Parameter(
-    name="--tier",
-    help="closed (formulas) or numeric (a chain, seconds) [numeric]",
-    group=_ANSWER,
-    converter=choice("closed", "numeric"),
-    n_tokens=1,
-    show_default=False,
-    metavar="TIER",
-)
-_WINDOWS = Parameter(
-    name="--windows",
-    help="parts of the time that are told apart; also of a rate that stays [24 of a day or a profile]",
-    group=_ANSWER,
-    converter=reader("windows", int),
-    n_tokens=1,
+_TIER = tier_flag("closed (formulas) or numeric (a chain, seconds)", "closed", "numeric")
+_WINDOWS = value_flag(
+    "--windows",
+    "parts of the time that are told apart; also of a rate that stays [24 of a day or a profile]",
+    kind=int,
     metavar="N",
+    read_as="windows",
 )
-_RATES = Parameter(
-    name=["--rate", "--rate-rps"],
-    help="mean arrival rate, requests per second; several, separated by commas, give a row each",
-    group=_ANSWER,
-    converter=reader("", str),
-    n_tokens=1,
+_RATES = value_flag(
+    ["--rate", "--rate-rps"],
+    "mean arrival rate, requests per second; several, separated by commas, give a row each",
     metavar="LIST",
 )
 
