@@ -45,6 +45,7 @@ class PacedRun:
         n, alone = len(requests), prompts_of(requests)
         self._requests, self._pools = requests, pools
         self._client = Client(requests, cap=client_cap, think_s=think_s)
+        self._next_sent_s = self._client.next_s
         self._clock, self._links = Clock(), QueuedLinks(pools.link)
         self._gone: Gone = []
         common = self._clock, self._gone
@@ -73,17 +74,17 @@ class PacedRun:
         return self._result()
 
     def _run(self, until_s: float) -> None:
-        client, links, loops = self._client, self._links, self._loops
+        links, loops = self._links, self._loops
         while True:
-            at_s = min(loop.next_s for loop in loops)
-            at_s = min(at_s, client.next_s, links.next_s)
+            at_s = min([loop.next_s for loop in loops])
+            at_s = min(at_s, self._next_sent_s, links.next_s)
             if math.isinf(at_s) or at_s > until_s:
                 break
             self._now_s = max(self._now_s, at_s)
             self._clock.now_s = at_s
             by_s = at_s + SAME_MOMENT_S
             self._end_all(by_s)
-            if client.next_s <= by_s:
+            if self._next_sent_s <= by_s:
                 self._take_arrivals(at_s)
             if links.may_begin:
                 links.begin(at_s, self._reserve)
@@ -173,6 +174,7 @@ class PacedRun:
     def _finish(self, row: int, at_s: float, how: Status) -> None:
         self._s["finish_s"][row], self._status[row] = at_s, int(how)
         self._client.place_free(at_s, row)
+        self._next_sent_s = self._client.next_s
 
     # ---- beginnings
 
@@ -188,6 +190,7 @@ class PacedRun:
             if self._n_output[row] > 1:
                 self._jobs[row] = self._outputs.make(row, sent_s)
             loop.offer(self._prompts.make(row, sent_s), sent_s)
+        self._next_sent_s = self._client.next_s
 
     def _reserve(self, target: int, job: FastJob) -> bool:
         if not self._decode[target].reserve(job, self._clock.now_s):

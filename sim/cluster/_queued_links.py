@@ -66,6 +66,8 @@ class QueuedLinks:
     def begin(self, at_s: float, reserve: Callable[[int, FastJob], bool]) -> None:
         """Put on their links those whose turn it is and for which there is room."""
         self.may_begin = False
+        if not self._waiting:
+            return
         full: set[int] = set()  # at these somebody waits for room
         heads = sorted((queue[0][0], place) for place, queue in self._waiting.items())
         for _, place in heads:
@@ -87,7 +89,9 @@ class QueuedLinks:
 
     def end(self, by_s: float) -> list[Sent]:
         """Those that end by a moment, in the order of time."""
-        ended = []
+        ended: list[Sent] = []
+        if not self._under_way:
+            return ended
         while self.next_s <= by_s:
             one = heapq.heappop(self._under_way)
             self._busy.remove(self._wire(-1 if self._link.is_shared else one.source, one.target))
