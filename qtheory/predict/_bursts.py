@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 
 _MOST = 4000
 _SHORTEST, _LONGEST, _N_TIMES = 1e-6, 100.0, 72  # mean gaps
+_N_APART = 24  # times between requests that run
 _ROUNDS = 12
 _MOST_BUSY = 0.98
 _SUMS = np.unique(np.round(np.geomspace(1.0, 3e5, 900)))  # all small n; between the others terms are a line
@@ -81,8 +82,9 @@ def bursts_of(
     else:
         queueing = _within_queue(arrivals, rate_rps, each_s, varies, busy)
     steps, weights = moments_apart(demand)
-    following = Following(arrivals=arrivals, rate_rps=rate_rps)
-    return queueing, max(1 + 2 * float(weights @ following(steps * gap_s)), queueing)
+    nodes = np.geomspace(steps[0], steps[-1], _N_APART)
+    within = [burstiness_within(arrivals, rate_rps, each * gap_s) for each in nodes.tolist()]
+    return queueing, max(float(weights @ np.interp(np.log(steps), np.log(nodes), within)), queueing)
 
 
 def _batches_like(scv: float, busy: float) -> float:

@@ -23,18 +23,20 @@ def settled(
     """Law of the chain; while much of it lies in the last cells, again with cells that reach further.
 
     What waits reaches further than at any fixed number running, since many that run make a queue and a queue
-    makes many run.
+    makes many run. Cells that reach further are coarser, and may lose more of the work than they catch of the
+    law: what is cut off and what is lost together decide.
     """
     most = _BEYOND if rule.mixed else _BEYOND_ALONE
-    found = solve_backlog(make_mesh(engine, rule, rate_rps, patience=patience, load=load))
+    tried = [solve_backlog(make_mesh(engine, rule, rate_rps, patience=patience, load=load))]
     for wider in _WIDER:
-        if _at_end(found) < most:
+        if _at_end(tried[-1]) < most:
             break
         mesh = make_mesh(engine, rule, rate_rps, patience=patience, load=load, wider=wider)
         try:
-            found = solve_backlog(mesh)
+            tried.append(solve_backlog(mesh))
         except ConvergenceError:
             break
+    found = min(tried, key=lambda each: _at_end(each) + abs(each.decoded_share - 1))
     if _at_end(found) > _CUT_OFF:
         raise ConvergenceError(
             f"rate_rps={rate_rps:g}: what waits reaches beyond the mesh, so close is the limit; "

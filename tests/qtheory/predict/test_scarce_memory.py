@@ -70,3 +70,13 @@ def test_next_to_the_limit_a_law_that_the_mesh_cuts_off_is_no_answer() -> None:
     assert predict(replica, workload, rate_rps=0.9 * limit).mean_ttft_s < 2.0
     with pytest.raises(ConvergenceError, match="reaches beyond the mesh"):
         predict(replica, workload, rate_rps=0.997 * limit)
+
+
+def test_coarser_cells_that_reach_further_do_not_make_waits_short_next_to_the_limit() -> None:
+    machine = {"hardware": "a100", "model": "qwen2.5-14b", "workload": "chat", "kv_blocks": 2739}
+    replica, workload = world(**machine, scheduler="chunked")
+    limit = limit_rps(replica, workload)
+    busy, busier = (predict(replica, workload, rate_rps=load * limit) for load in (0.93, 0.95))
+    assert busy.mean_ttft_s < busier.mean_ttft_s
+    assert busy.p99_ttft_s < busier.p99_ttft_s
+    assert busy.mean_decoding < busier.mean_decoding
