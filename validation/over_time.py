@@ -18,7 +18,7 @@ from qtheory.system.workload import DayArrivals, ProfileArrivals, workload_of
 from sim.summary import columns
 from validation.answer import Study, run
 
-__all__ = ["Compared", "compared", "drawn"]
+__all__ = ["ComparedOverTime", "compared", "drawn"]
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def drawn(index: int) -> Scenario:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Compared:
+class ComparedOverTime:
     """A prediction and what several runs showed.
 
     Parameters
@@ -121,7 +121,7 @@ class Compared:
         return f"| {' | '.join(cells)} |"
 
 
-def compared(scenario: Scenario, *, n_runs: int | None = None, tier: str = "numeric") -> Compared:
+def compared(scenario: Scenario, *, n_runs: int | None = None, tier: str = "numeric") -> ComparedOverTime:
     """Predict and simulate a scenario whose rate changes.
 
     Parameters
@@ -142,7 +142,7 @@ def compared(scenario: Scenario, *, n_runs: int | None = None, tier: str = "nume
     found = run(scenario, study=Study(n_replications=runs, keep_records=True))
     tables = [columns(records, workload.slo) for records in found.records]
     means = np.array([np.nanmean(table["ttft_s"]) for table in tables])
-    return Compared(
+    return ComparedOverTime(
         scenario=scenario,
         predicted=predicted,
         mean_ttft_s=float(means.mean()),

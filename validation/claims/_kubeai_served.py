@@ -20,7 +20,7 @@ from sim.replica import Replica
 from sim.routing import LeastRequests, RoundRobin, Router
 from sim.routing.load import Asked, Worker
 
-__all__ = ["ROUTERS", "BoundedHash", "Served", "served", "threads"]
+__all__ = ["ROUTERS", "BoundedHash", "ServedThreads", "served", "threads"]
 
 _N_THREADS, _TURNS = 800, 10  # --max-conversations, and 8,000 prompts of them
 _BLOCK_TOKENS, _SEED = 16, 12_345
@@ -68,7 +68,7 @@ ROUTERS: dict[str, Router] = {
 """Strategies by the words of the source."""
 
 
-class Served(NamedTuple):
+class ServedThreads(NamedTuple):
     """What came of a run."""
 
     rate_rps: float
@@ -127,7 +127,7 @@ class _Slower:
         return None if line is None else (self.factor * line[0], self.factor * line[1])
 
 
-def served(requests: Requests, router: str, n_replicas: int, client_cap: int, slower: float) -> Served:
+def served(requests: Requests, router: str, n_replicas: int, client_cap: int, slower: float) -> ServedThreads:
     """One run behind one of `ROUTERS`, with at most so many requests in flight at the client."""
     scenario = Scenario(
         hardware="l4", model="llama-3.1-8b", weights="fp8", kv_dtype="fp8", scheduler="vllm",
@@ -144,7 +144,7 @@ def served(requests: Requests, router: str, n_replicas: int, client_cap: int, sl
     members = [Member(make_policy(spec.scheduler), replica)] * n_replicas
     found = simulate_cluster(requests, members, ROUTERS[router], client_cap=client_cap).records
     decodes = np.maximum(requests.output_tokens - 1, 1)
-    return Served(
+    return ServedThreads(
         rate_rps=len(requests) / float(np.max(found.finish_s)),
         ttft_s=float(np.mean(found.first_token_s - found.sent_s)),
         tpot_s=float(np.mean((found.finish_s - found.first_token_s) / decodes)),

@@ -13,10 +13,10 @@ from qtheory.system.workload.request import Requests
 
 from ._lightllm import STEPS_BETWEEN, prompt_budget_tokens
 
-__all__ = ["Served", "served_in_order"]
+__all__ = ["ServedInOrder", "served_in_order"]
 
 
-class Served(NamedTuple):
+class ServedInOrder(NamedTuple):
     """First tokens and ends of requests, seconds (n,), and the share whose adapter had to be fetched."""
 
     first_s: NDArray[np.float64]
@@ -31,7 +31,7 @@ def served_in_order(
     adapter_tokens: tuple[int, ...] = (),
     *,
     fetch_s: float = 0.0,
-) -> Served:
+) -> ServedInOrder:
     """Serve requests that are taken in as they come.
 
     All running jobs get a token in a step of decodes, so such steps are counted, and a job is known by the
@@ -59,7 +59,7 @@ def served_in_order(
     loop = _Loop(asked, step_time, n_tokens, adapter_tokens)
     loop.fetch_s = fetch_s
     loop.run()
-    return Served(loop.first_s, loop.end_s, loop.n_fetched / len(asked))
+    return ServedInOrder(loop.first_s, loop.end_s, loop.n_fetched / len(asked))
 
 
 class _Loop:

@@ -10,7 +10,7 @@ import numpy as np
 
 from qtheory.basics.errors import ConfigError
 
-from ._kubeai_served import ROUTERS, Served, served, threads
+from ._kubeai_served import ROUTERS, ServedThreads, served, threads
 from ._tables import number, table
 from .claim import Claim, Compared, Finding, Measured
 
@@ -43,9 +43,9 @@ class _Row:
     n_replicas: int
     prompt_tokens: float
     output_tokens: float
-    measured: Served
+    measured: ServedThreads
 
-    def again(self, slower: float, *, offered_rps: float | None = None) -> Served:
+    def again(self, slower: float, *, offered_rps: float | None = None) -> ServedThreads:
         """The same in the simulator, sent at its own rate or at another."""
         rate = offered_rps or self.offered_rps
         asked = threads(self.n, rate, self.prompt_tokens, self.output_tokens)
@@ -92,7 +92,7 @@ def _rows(folder: Path) -> tuple[list[_Row], list[str]]:
                 n_replicas=int(value["replicas"]),
                 prompt_tokens=value["in_tok_mean"],
                 output_tokens=value["out_tok_mean"],
-                measured=Served(
+                measured=ServedThreads(
                     rate_rps=value["req_tput_rps"],
                     ttft_s=value["ttft_mean_ms"] / 1e3,
                     tpot_s=value["tpot_mean_ms"] / 1e3,
@@ -105,7 +105,7 @@ def _rows(folder: Path) -> tuple[list[_Row], list[str]]:
     return rows, notes
 
 
-def _near(name: str, said: str, pairs: Sequence[tuple[_Row, Served]], most: float) -> Measured:
+def _near(name: str, said: str, pairs: Sequence[tuple[_Row, ServedThreads]], most: float) -> Measured:
     off = [abs(getattr(found, name) / getattr(row.measured, name) - 1) for row, found in pairs]
     routers = ", ".join(dict.fromkeys(row.router for row, _ in pairs))
     return Measured(
@@ -126,7 +126,7 @@ def _more(row: _Row, first: _Row, slower: float) -> Measured:
     )
 
 
-def _soon(followed: Sequence[tuple[_Row, Served]]) -> Measured:
+def _soon(followed: Sequence[tuple[_Row, ServedThreads]]) -> Measured:
     found = max(found.ttft_s for _, found in followed)
     measured = max(row.measured.ttft_s for row, _ in followed)
     return Measured(
@@ -136,7 +136,7 @@ def _soon(followed: Sequence[tuple[_Row, Served]]) -> Measured:
     )
 
 
-def _points(row: _Row, found: Served) -> list[Compared]:
+def _points(row: _Row, found: ServedThreads) -> list[Compared]:
     return [
         Compared(
             what=f"{row.router}, {row.cap} in flight at most, {metric}",

@@ -45,7 +45,7 @@ def _by_theory(until_first: float, decoding: float, in_all: float) -> list[Measu
     point = predicted(_SCHEDULER, _RATE_RPS)
     stages = {
         "until the first token": (_RATE_RPS * point.mean_ttft_s, until_first),
-        "decoding": (point.mean_running, decoding),
+        "decoding": (point.mean_decoding, decoding),
         "in all": (_RATE_RPS * point.mean_e2e_s, in_all),
     }
     parts = []
@@ -53,7 +53,7 @@ def _by_theory(until_first: float, decoding: float, in_all: float) -> list[Measu
         what = f"theory: the number {stage}, within {100 * _AS_PREDICTED:.0f} % of the simulated one"
         holds = abs(theory / counted - 1) < _AS_PREDICTED
         parts.append(Measured(what=what, found=f"{theory:.2f} and {counted:.2f}", holds=holds))
-    before_and_after = _RATE_RPS * point.mean_ttft_s + point.mean_running
+    before_and_after = _RATE_RPS * point.mean_ttft_s + point.mean_decoding
     what = "theory: those until the first token and those decoding are all, within 1 %"
     found = f"{before_and_after:.3f} and {_RATE_RPS * point.mean_e2e_s:.3f}"
     holds = abs(before_and_after / (_RATE_RPS * point.mean_e2e_s) - 1) < 0.01

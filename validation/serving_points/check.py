@@ -12,7 +12,7 @@ from typing import Any
 from .engines import ENGINES
 from .points import Point, read_points
 from .predicted import predicted
-from .simulated import Served, simulated
+from .simulated import PointTimes, simulated
 from .system import is_kv_bound, system_of
 
 __all__ = ["MOST_ERROR_FRAC", "PointResults", "Verdict", "Where", "check_points"]
@@ -34,8 +34,8 @@ class Where:
 
     point: Point
     is_kv_bound: bool
-    simulator: Served
-    theory: Served | None
+    simulator: PointTimes
+    theory: PointTimes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

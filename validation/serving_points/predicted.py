@@ -11,13 +11,13 @@ from qtheory.system.workload.from_scenario import workload_of
 
 from .engines import EngineSetting
 from .points import Point
-from .simulated import Served
+from .simulated import PointTimes
 from .system import scenario_of, system_of
 
 __all__ = ["predicted"]
 
 
-def predicted(point: Point, setting: EngineSetting) -> Served:
+def predicted(point: Point, setting: EngineSetting) -> PointTimes:
     r"""Approximation: mean times of a finite run that a fixed number of clients begin at one moment.
 
     The first prompts come in one burst: the budget takes them in passes, and their mean TTFT is that of their
@@ -55,7 +55,7 @@ def predicted(point: Point, setting: EngineSetting) -> Served:
     burst_s, mean_s = _burst(point, spec)
     if setting.output_spread == 0 and setting.scheduler == "fcfs":
         step_s = _decode_s(point, spec)
-        return Served(ttft_s=mean_s, tpot_s=step_s + (burst_s - mean_s) / (point.output_tokens - 1))
+        return PointTimes(ttft_s=mean_s, tpot_s=step_s + (burst_s - mean_s) / (point.output_tokens - 1))
     front_end_s = setting.front_end_s * point.prompt_tokens
     steady = predict_closed_loop(
         spec, workload_of(scenario_of(point, setting)), concurrency=point.in_flight, think_s=front_end_s
@@ -68,7 +68,7 @@ def predicted(point: Point, setting: EngineSetting) -> Served:
         idle = 1 - burst_s / window_s
         step_s = min(_decode_s(point, spec) / idle, burst_s) if idle > 0 else burst_s
         total_s += max(own_s, 1.5 * step_s + burst_s / point.in_flight)
-    return Served(ttft_s=total_s / setting.rounds + front_end_s, tpot_s=tpot_s)
+    return PointTimes(ttft_s=total_s / setting.rounds + front_end_s, tpot_s=tpot_s)
 
 
 def _burst(point: Point, spec: ReplicaSpec) -> tuple[float, float]:

@@ -15,18 +15,18 @@ from .engines import EngineSetting
 from .points import Point
 from .system import system_of
 
-__all__ = ["Served", "simulated"]
+__all__ = ["PointTimes", "simulated"]
 
 _SEED = 20261130
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class PointTimes:
     """Mean times of a run.
 
     Examples
     --------
-    >>> Served(ttft_s=0.1, tpot_s=0.01).ttft_s
+    >>> PointTimes(ttft_s=0.1, tpot_s=0.01).ttft_s
     0.1
     """
 
@@ -34,7 +34,7 @@ class Served:
     tpot_s: float
 
 
-def simulated(point: Point, setting: EngineSetting) -> Served:
+def simulated(point: Point, setting: EngineSetting) -> PointTimes:
     """The times that the simulator gives for a point: all in flight begin together, as a load tool's do.
 
     Parameters
@@ -71,7 +71,7 @@ def simulated(point: Point, setting: EngineSetting) -> Served:
     )
     ttft_s = records.first_token_s - records.sent_s
     tpot_s = (records.finish_s - records.first_token_s) / (outputs - 1)
-    return Served(ttft_s=float(ttft_s.mean()) + front_end_s, tpot_s=float(tpot_s.mean()))
+    return PointTimes(ttft_s=float(ttft_s.mean()) + front_end_s, tpot_s=float(tpot_s.mean()))
 
 
 def _outputs(mean: int, spread: float, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

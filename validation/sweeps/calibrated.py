@@ -16,7 +16,7 @@ from qtheory.system.steptime import Roofline
 
 from .fit import Fit, Free, fit
 from .measured import Row, is_behind
-from .served import ATTENTION, OUTSIDE, PER_SEQUENCE, Fitted, Served
+from .served import ATTENTION, OUTSIDE, PER_SEQUENCE, Fitted, ServedRow
 from .simulated import run_row
 from .sweep import Sweep
 
@@ -184,7 +184,7 @@ def _quantities(place: int, sweep: Sweep, row: Row) -> list[_Wanted]:
     return found
 
 
-def _log(served: Served, key: str) -> float:
+def _log(served: ServedRow, key: str) -> float:
     value = getattr(served, key)
     if not value:
         raise ConfigError(

@@ -13,13 +13,13 @@ from .manifest import read_manifest
 from .measured import Row, read_rows
 from .predicted import predict_row
 from .result import Route, SweepResult, SweepResults
-from .served import Fitted, Served
+from .served import Fitted, ServedRow
 from .simulated import run_row
 from .sweep import Sweep
 
 __all__ = ["SweepResults", "check_sweeps"]
 
-Ask = Callable[[Sweep, Row, Fitted], Served]
+Ask = Callable[[Sweep, Row, Fitted], ServedRow]
 
 
 def check_sweeps(path: str | Path, *, data: str | Path | None = None) -> SweepResults:

@@ -15,7 +15,7 @@ from .drain import drain_s
 from .expected import gated
 from .loads import scenario_of
 from .measured import Row
-from .served import Fitted, Served
+from .served import Fitted, ServedRow
 from .sweep import Sweep
 from .warm import WarmPrefix, without
 
@@ -24,7 +24,7 @@ __all__ = ["predict_row"]
 _NEAR = 0.98  # of the limit: above it a client with a cap is a closed loop
 
 
-def predict_row(sweep: Sweep, row: Row, fitted: Fitted) -> Served:
+def predict_row(sweep: Sweep, row: Row, fitted: Fitted) -> ServedRow:
     """Approximation: what theory says of a row.
 
     An open load is a steady state below the limit; above it a closed loop if the client has a cap, else the
@@ -65,7 +65,7 @@ def predict_row(sweep: Sweep, row: Row, fitted: Fitted) -> Served:
     else:
         said = _open(scenario, spec, workload)
     wait = said.p50_ttft_s if row.ttft_of == "p50" else said.mean_ttft_s
-    return Served(
+    return ServedRow(
         throughput_rps=_throughput(sweep, scenario, spec, workload, said),
         ttft_s=None if wait is None else wait + fitted.outside_s,
         tpot_s=_token_time(row, workload, said),

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from .compared import Compared
+from .compared import Judged
 from .measured import Row
-from .served import Fitted, Served
+from .served import Fitted, ServedRow
 from .sweep import Sweep
 
 __all__ = ["Route", "SweepResult", "SweepResults"]
@@ -22,17 +22,17 @@ class Route:
     ----------
     name : str
         ``simulator`` or ``theory``.
-    served : tuple of Served or None
+    served : tuple of ServedRow or None
         A row each.
-    compared : tuple of Compared
+    compared : tuple of Judged
         What is judged.
     refused : tuple of str
         Why there is no answer to some rows.
     """
 
     name: str
-    served: tuple[Served | None, ...]
-    compared: tuple[Compared, ...]
+    served: tuple[ServedRow | None, ...]
+    compared: tuple[Judged, ...]
     refused: tuple[str, ...] = ()
 
     @property

@@ -10,7 +10,7 @@ from qtheory.system.scenario import Scenario
 from qtheory.system.steptime import Roofline
 from qtheory.system.steptime.host import HostTime
 
-__all__ = ["ATTENTION", "OUTSIDE", "PER_SEQUENCE", "Fitted", "Served"]
+__all__ = ["ATTENTION", "OUTSIDE", "PER_SEQUENCE", "Fitted", "ServedRow"]
 
 ATTENTION = "attention_mbu_frac"
 """Share of the bandwidth at which decodes read keys and values, a field of `Hardware`."""
@@ -22,7 +22,7 @@ PER_SEQUENCE = "per_sequence_s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ServedRow:
     """What a route says of a row; None where it has no such number.
 
     Parameters

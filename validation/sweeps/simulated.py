@@ -12,14 +12,14 @@ from validation.answer.study import Study
 
 from .loads import scenario_of
 from .measured import Row
-from .served import Fitted, Served
+from .served import Fitted, ServedRow
 from .sweep import Sweep
 from .warm import WarmPrefix, without
 
 __all__ = ["run_row"]
 
 
-def run_row(sweep: Sweep, row: Row, fitted: Fitted, *, most: int | None = None, runs: int = 0) -> Served:
+def run_row(sweep: Sweep, row: Row, fitted: Fitted, *, most: int | None = None, runs: int = 0) -> ServedRow:
     """Mean over simulated runs of what a row measured.
 
     Parameters
@@ -54,7 +54,7 @@ def run_row(sweep: Sweep, row: Row, fitted: Fitted, *, most: int | None = None, 
     results = _results(scenario, fitted, runs or sweep.replications, cached)
     found = [_seen(row, result, fitted) for result in results]
     waits = [each.ttft_s for each in found if each.ttft_s is not None]
-    return Served(
+    return ServedRow(
         throughput_rps=_mean([each.throughput_rps for each in found]),
         ttft_s=_mean([each.ttft_s for each in found]),
         tpot_s=_mean([each.tpot_s for each in found]),
@@ -74,9 +74,9 @@ def _results(scenario: Scenario, fitted: Fitted, runs: int, cached_tokens: int) 
     return [replicate(point, index, study).result for index in range(runs)]
 
 
-def _seen(row: Row, result: RunResult, fitted: Fitted) -> Served:
+def _seen(row: Row, result: RunResult, fitted: Fitted) -> ServedRow:
     wait = result.p50_ttft_s if row.ttft_of == "p50" else result.mean_ttft_s
-    return Served(
+    return ServedRow(
         throughput_rps=_throughput(row, result),
         ttft_s=None if wait is None else wait + fitted.outside_s,
         tpot_s=_token_time(row, result),

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from qtheory.system.scenario import Scenario
-from validation.sweeps.compared import Compared, compare
+from validation.sweeps.compared import Judged, compare
 from validation.sweeps.measured import Row
 from validation.sweeps.predicted import predict_row
 from validation.sweeps.result import Route
-from validation.sweeps.served import Fitted, Served
+from validation.sweeps.served import Fitted, ServedRow
 from validation.sweeps.simulated import run_row
 from validation.sweeps.sweep import Sweep
 
@@ -34,11 +34,11 @@ def _row(rate: float, throughput: float, ttft_s: float) -> Row:
     return Row(line=2, load="open_rate", rate_rps=rate, throughput_rps=throughput, ttft_s=ttft_s, tpot_s=0.01)
 
 
-def _served(throughput: float, ttft_s: float, tpot_s: float = 0.01) -> Served:
-    return Served(throughput_rps=throughput, ttft_s=ttft_s, tpot_s=tpot_s)
+def _served(throughput: float, ttft_s: float, tpot_s: float = 0.01) -> ServedRow:
+    return ServedRow(throughput_rps=throughput, ttft_s=ttft_s, tpot_s=tpot_s)
 
 
-def _one(found: Sequence[Compared]) -> Compared:
+def _one(found: Sequence[Judged]) -> Judged:
     assert len(found) == 1
     return found[0]
 
@@ -73,7 +73,7 @@ def test_what_is_not_measured_is_not_judged() -> None:
 
 
 def test_one_miss_fails_and_one_gap_does_not_pass() -> None:
-    held = Compared(quantity="tpot", most_frac=0.1, error_frac=0.05, holds=True)
+    held = Judged(quantity="tpot", most_frac=0.1, error_frac=0.05, holds=True)
     gap, miss = replace(held, holds=None), replace(held, holds=False)
     outcomes = [
         Route(name="theory", served=(), compared=parts).outcome
