@@ -17,6 +17,7 @@ __all__ = ["Phased", "has_phases", "phased"]
 Floats = NDArray[np.float64]
 
 _MOST_PHASES = 6
+_MOST_SCV = 25.0  # beyond, bursts are longer than what can be listed for each phase
 _COME, _PHASES = (0.2, 0.5), (8, 6, 4)  # by how many come in the shortest batch
 
 
@@ -36,6 +37,7 @@ class Phased:
     without: Floats  # (p, p) D_0
     coming: Floats  # (p, p) D_1, groups a second
     mean_group: float = 1.0  # requests that come at once: a geometric number
+    burst: float = 1.0  # about as many that come in quick succession
 
     @property
     def n_phases(self) -> int:
@@ -72,7 +74,7 @@ def has_phases(arrivals: Arrivals) -> bool:
     """Whether arrivals are taken as they are, and not as groups with their variance."""
     if isinstance(arrivals, MmppArrivals):
         return len(arrivals.rates) <= _MOST_PHASES
-    return isinstance(arrivals, GammaArrivals) and arrivals.scv > 1
+    return isinstance(arrivals, GammaArrivals) and 1 < arrivals.scv <= _MOST_SCV
 
 
 def phased(
@@ -104,5 +106,6 @@ def phased(
     else:
         group = max((2 + share * (burstiness - 1)) / 2, 1.0)
         one = np.full((1, 1), rate_rps * share / group)
-        return Phased(without=-one, coming=one, mean_group=group)
-    return Phased(without=without + (1 - share) * coming, coming=share * coming)
+        return Phased(without=-one, coming=one, mean_group=group, burst=group)
+    burst = 1 + share * (arrivals.scv - 1) / 2 if isinstance(arrivals, GammaArrivals) else 1.0
+    return Phased(without=without + (1 - share) * coming, coming=share * coming, burst=burst)

@@ -18,6 +18,8 @@ __all__ = ["FULL_AHEAD", "RoundChain", "solve_rounds"]
 Floats = NDArray[np.float64]
 
 _N_TIMES = 400
+_MOST_BURST = 1_200  # numbers waiting that are listed because of bursts
+_MOST_LOST = 5e-3  # of the requests
 FULL_AHEAD = 4
 """Full batches ahead of a request that are counted one by one."""
 
@@ -231,5 +233,10 @@ def solve_rounds(rounds: Rounds, rate_rps: float, arrivals: Phased) -> RoundChai
     """The chain at a rate below the limit."""
     cell_s = rounds.longest_s / (_N_TIMES - 2)
     load = rate_rps / rounds.limit_rps
-    n = max(int((1 + _QUEUES * load) * rounds.most), 48) + int(6 * arrivals.mean_group)
-    return RoundChain(rounds=rounds, rate_rps=rate_rps, arrivals=arrivals, cell_s=cell_s, n_waiting=n)
+    n = max(int((1 + _QUEUES * load) * rounds.most), 48) + min(int(6 * arrivals.burst), _MOST_BURST)
+    chain = RoundChain(rounds=rounds, rate_rps=rate_rps, arrivals=arrivals, cell_s=cell_s, n_waiting=n)
+    if abs(chain.own_rate_rps / rate_rps - 1) > _MOST_LOST:
+        raise ConvergenceError(
+            f"rate_rps={rate_rps:g}: more requests come in one batch than can be listed; simulate it"
+        )
+    return chain
