@@ -18,7 +18,7 @@ from ._work import work_of
 from .capacity import Overload, overload_rps
 from .effort import Effort
 from .grid import Cell
-from .tolerances import TOLERANCES, knee_sharp_frac, tolerance
+from .tolerances import KNEE_SHARP_FRAC, TOLERANCES, tolerance
 
 __all__ = ["CONTROLLED", "Simulated", "controlled_of", "lacks_knee", "simulate_cell", "with_knee"]
 
@@ -78,7 +78,7 @@ def simulate_cell(cell: Cell, effort: Effort) -> Simulated:
         kind=result.kind,
         n_requests=served.requests,
         numbers=numbers_of(result) | controlled_of(at_load, found, records),
-        knee=simulate_knee(scenario, found, effort, sharp_frac=knee_sharp_frac(cell))
+        knee=simulate_knee(scenario, found, effort, sharp_frac=KNEE_SHARP_FRAC)
         if effort.knee_requests
         else None,
     )
@@ -117,7 +117,7 @@ def with_knee(known: Simulated, effort: Effort) -> Simulated:
     if not lacks_knee(known, effort) or known.overload is None:
         return known
     cell = known.cell
-    knee = simulate_knee(cell.scenario(), known.overload, effort, sharp_frac=knee_sharp_frac(cell))
+    knee = simulate_knee(cell.scenario(), known.overload, effort, sharp_frac=KNEE_SHARP_FRAC)
     return replace(known, knee=knee)
 
 
