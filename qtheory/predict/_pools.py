@@ -35,8 +35,9 @@ class PoolModel:
     """The two pools and the links between them, each in its own steady state.
 
     A prefill instance is a queue with batches of prompts, exact for Poisson arrivals; several of them that
-    share their queue nearly evenly wait as much less as M/M/n does than n of M/M/1. A link is M/G/1 with
-    arrivals in the batches of a prefill step. A decode instance is processor sharing, see `DecodePool`.
+    share their queue nearly evenly wait as much less as M/M/n does than n of M/M/1. Prompts that a step has
+    completed go over the link one after the other, see `Transfers`; a decode instance is processor sharing
+    of requests that come in bunches, see `RoundOutput` and `DecodePool`.
     """
 
     prefill: Engine
