@@ -32,6 +32,7 @@ def clearing_s(
     most = np.minimum(mesh.admitted(x) if shuts else mesh.full_cells, mesh.full_cells) * FINE
     most = np.broadcast_to(most, x.shape)
     decoded = running / mesh.remaining if mesh.rule.mixed else np.zeros_like(x)
+    rooms = np.array([mesh.rule.room_tokens(mesh.engine, float(n)) for n in running])
     share = mesh.engine.demand.mean_decode / mesh.remaining * fine / mesh.engine.demand.mean_prompt
     freed = np.maximum(running / mesh.remaining, 1e-9)  # by a step of decodes
     steps = np.where(open_, 0.0, np.ceil(np.maximum(x - shut, 0.0) / freed - 1e-9))
@@ -49,7 +50,8 @@ def clearing_s(
         if mesh.rule.mixed:
             full = table.full_s(running, mesh.full_cells * mesh.cell)
             step = np.where(taken == full_fine, full[None, :], step)
-        low, part = between(x, np.maximum(x[None, :] + share * taken - decoded[None, :], 0.0))
+        ended = decoded * np.maximum(taken * fine / rooms, 1.0)  # a cell may stand for several steps
+        low, part = between(x, np.maximum(x[None, :] + share * taken - ended, 0.0))
         rest = v - taken
         later = (1 - part) * done[rest, low] + part * done[rest, low + 1]
         last = np.zeros_like(step) if begun else step

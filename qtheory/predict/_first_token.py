@@ -7,8 +7,8 @@ step, as far as there is room. Slots that are taken hold it up until running req
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +18,28 @@ from ._backlog import Backlog
 from ._cells import between
 from ._cells import spread as spread_on
 from ._clearing import FINE, clearing_s
-from ._followers import Comers, comers
+from ._ends import ends_at
+from ._followers import Comers
 from ._gridlaw import GridLaw, law_of_atoms
 from ._grouped import add, nodes_of
 from ._mesh import Mesh
 from ._thinned import Thinned
 from ._thinned_first import ahead_of, with_own
 
-__all__ = ["FirstToken", "first_token", "first_tokens"]
+__all__ = [
+    "FirstToken",
+    "Found",
+    "ahead_and_own",
+    "first_token",
+    "found_by",
+    "own_prompts",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 _Part = tuple[Floats, Floats, Callable[..., Floats]]
 
 _SHARES = (1 / 6, 3 / 6, 5 / 6)  # of the step that are over when a request arrives
-_MOST_STRETCH = 4.0
 _MOMENT_S = 1e-9  # after the arrival
 
 
@@ -46,14 +53,12 @@ class FirstToken:
     weights: Floats  # (k,)
     joined: Floats  # (k,) requests that join the running ones together with the own one or just before
     served: float  # share of the arrivals
-    behind: (
-        Floats  # (k, n_w) laws of the tokens that wait when the own prompt has ended; none if not asked for
-    )
+    behind: Floats  # (k, n_w) laws of the tokens that wait when the own prompt has ended
     mates: Floats  # (k, n_w) the same with nobody that follows but the own batch, at once
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class Found:
     """What arrivals find, grouped: (nodes, rests, n) laws of tokens ahead in cells.
 
     The last of the rests are those who find nobody, and start alone at once: the first of their batches.
@@ -66,37 +71,27 @@ class _Found:
 
 def first_token(backlog: Backlog) -> FirstToken:
     """TTFT of the chain, in order of arrival."""
-    return _law(backlog.mesh, _found(backlog))
+    return _law(backlog.mesh, found_by(backlog))
 
 
-def first_tokens(backlog: Backlog, stretches: Sequence[float]) -> list[FirstToken]:
-    """TTFT of requests that wait for so many times the tokens that are ahead in order of arrival."""
-    mesh, found = backlog.mesh, _found(backlog)
-    longer = [replace(found, ahead=_stretched(found.ahead, stretch)) for stretch in stretches]
-    n = (mesh.n_w + max(each.ahead.shape[2] for each in longer)) * FINE
-    cleared = clearing_s(mesh, found.nodes, mesh.cell / FINE, n)
-    return [_law(mesh, each, cleared) for each in longer]
-
-
-def _law(mesh: Mesh, found: _Found, cleared: Floats | None = None) -> FirstToken:
-    """TTFT by what arrivals find; with what is left behind unless seconds until cells are done are given."""
+def _law(mesh: Mesh, found: Found) -> FirstToken:
+    """TTFT by what arrivals find, and what is left behind."""
     fine = mesh.cell / FINE
     n = (mesh.n_w + found.ahead.shape[2]) * FINE
     if mesh.thinned is not None:
         kept = with_own(mesh, mesh.thinned, found.nodes, found.ahead, found.rests_s, n=n)
         totals, done = kept.totals, clearing_s(mesh, found.nodes, fine, n, shuts=False)
     else:
-        kept, totals = None, _with_own(mesh, found, fine, n)
-        done = clearing_s(mesh, found.nodes, fine, n) if cleared is None else cleared[:n]
+        kept, totals = None, ahead_and_own(mesh, found, fine, n)
+        done = clearing_s(mesh, found.nodes, fine, n)
     parts = [_at(mesh, found, totals[k], done[:, k], k) for k in range(len(found.nodes))]
     if kept is not None:
         parts = [_joint(part, kept.waits(k)) for k, part in enumerate(parts)]
     weights = np.array([weight.sum() for _, weight, _ in parts])
     laws = tuple(law_of_atoms(t, w) if w.sum() > 1e-9 else None for t, w, _ in parts)
     whole = law_of_atoms(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
-    waits = cleared is None
-    behind = [law(mesh) if waits else np.zeros(0) for _, _, law in parts]
-    lasting = waits and mesh.engine.demand.following is not None
+    behind = [law(mesh) for _, _, law in parts]
+    lasting = mesh.engine.demand.following is not None
     mates = [law(mesh, at_once=True) for _, _, law in parts] if lasting else behind
     some = [k for k, law in enumerate(laws) if law is not None]
     return FirstToken(
@@ -120,7 +115,8 @@ def _joint(part: _Part, more: tuple[Floats, Floats, Comers]) -> _Part:
     return np.concatenate([part[0], more[0]]), np.concatenate([part[1], more[1]]), behind
 
 
-def _found(backlog: Backlog) -> _Found:
+def found_by(backlog: Backlog) -> Found:
+    """What arrivals find."""
     mesh = backlog.mesh
     w, y = np.nonzero(backlog.in_time > 1e-7)
     weight = backlog.in_time[w, y]
@@ -157,12 +153,12 @@ def _found(backlog: Backlog) -> _Found:
         ahead[:, :, -1] += laws[:, :, mesh.n_w - start :].sum(axis=2)
     first = np.zeros((len(nodes), 1, mesh.n_w))
     first[:, 0, 0] = nobody / mean_batch
-    return _Found(nodes, np.append(rests_s, 0.0), np.concatenate([ahead, first], axis=1))
+    return Found(nodes, np.append(rests_s, 0.0), np.concatenate([ahead, first], axis=1))
 
 
 def _found_thinned(
     mesh: Mesh, thinned: Thinned, place: tuple[Ints, Ints], x: Floats, weight: Floats
-) -> _Found:
+) -> Found:
     """The same where some do not stay; ``place``: cells and levels (m,) of the steps."""
     seconds, left, apart = mesh.seconds[place], mesh.left[place], nodes_of(x, weight, mesh)
     outside = (apart < thinned.nodes[0]) | (apart > thinned.nodes[-1])
@@ -181,7 +177,7 @@ def _found_thinned(
     ahead = ahead_of(thinned, nodes, (node, share), seconds, left, weight=weight * (1 - idle), mates=behind)
     first = np.zeros((len(nodes), 1, mesh.n_w))
     first[:, 0, 0] = nobody / mean_batch
-    return _Found(nodes, np.append(times_s, 0.0), np.concatenate([ahead, first], axis=1))
+    return Found(nodes, np.append(times_s, 0.0), np.concatenate([ahead, first], axis=1))
 
 
 def _first_steps(mesh: Mesh) -> tuple[Ints, Floats, Floats]:
@@ -197,21 +193,7 @@ def _first_steps(mesh: Mesh) -> tuple[Ints, Floats, Floats]:
     return np.maximum(cells - taken, 0), seconds, one[cells]
 
 
-def _stretched(ahead: Floats, factor: float) -> Floats:
-    """Laws (..., n) of ``factor`` times as many cells."""
-    n = ahead.shape[2]
-    size = int(min(max(factor, 1.0), _MOST_STRETCH) * n) + 1
-    places = np.minimum(factor * np.arange(n), size - 1.0)
-    low = np.minimum(places.astype(np.intp), size - 2)
-    share = places - low
-    found = np.zeros((*ahead.shape[:2], size))
-    for cell in range(n):
-        found[:, :, low[cell]] += ahead[:, :, cell] * (1 - share[cell])
-        found[:, :, low[cell] + 1] += ahead[:, :, cell] * share[cell]
-    return found
-
-
-def _joined(mesh: Mesh, found: _Found) -> Floats:
+def _joined(mesh: Mesh, found: Found) -> Floats:
     """Requests (nodes,) ahead in the mean."""
     laws = found.ahead.sum(axis=1)
     waiting = np.interp(np.arange(laws.shape[1]), np.arange(mesh.n_w), mesh.waiting)
@@ -220,9 +202,10 @@ def _joined(mesh: Mesh, found: _Found) -> Floats:
     return np.asarray(laws @ waiting / np.maximum(laws.sum(axis=1), 1e-300) * each + batch)
 
 
-def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
-    """Laws (nodes, rests, n) of the tokens ahead and the own prompt, in fine cells, of those that stay."""
-    own, length = _own(mesh, found.rests_s, fine, n), next_fast_len(2 * n, real=True)
+def ahead_and_own(mesh: Mesh, found: Found, fine: float, n: int, mates: float | None = None) -> Floats:
+    """Laws (nodes, rests, n) of the tokens ahead and the own prompt, in fine cells, of those that stay;
+    ``mates``: mean prompts of the own batch that go before it, if not those of the order of arrival."""
+    own, length = own_prompts(mesh, found.rests_s, fine, n, mates), next_fast_len(2 * n, real=True)
     inner, spread = found.ahead, np.zeros((*found.ahead.shape[:2], n))
     spread[:, :, 0] = inner[:, :, 0]
     for part in range(1 - FINE, FINE):  # each cell as a triangle; nothing ahead stays nothing
@@ -234,7 +217,7 @@ def _with_own(mesh: Mesh, found: _Found, fine: float, n: int) -> Floats:
     return np.asarray(law[:, :, :n])
 
 
-def _own(mesh: Mesh, rests_s: Floats, fine: float, n: int) -> Floats:
+def own_prompts(mesh: Mesh, rests_s: Floats, fine: float, n: int, mates: float | None) -> Floats:
     """Laws (rests, n) of a prompt with those of its batch that go before it; where whole prompts go together,
     with those that come behind before the step ends. The last is alone."""
     demand = mesh.engine.demand
@@ -242,7 +225,7 @@ def _own(mesh: Mesh, rests_s: Floats, fine: float, n: int) -> Floats:
     if demand.mean_batch <= 1:
         return np.broadcast_to(alone, (len(rests_s), n))
     transform = np.fft.rfft(alone, 2 * n)
-    before = demand.mean_batch - 1
+    before = demand.mean_batch - 1 if mates is None else mates
     behind = np.zeros_like(rests_s) if mesh.rule.mixed else demand.mates(np.maximum(rests_s, _MOMENT_S))
     others = (1 + before - before * transform) * (1 + behind[:, None] - behind[:, None] * transform)
     others[-1] = 1.0
@@ -251,33 +234,21 @@ def _own(mesh: Mesh, rests_s: Floats, fine: float, n: int) -> Floats:
     return np.asarray(found[:, :n])
 
 
-def _at(mesh: Mesh, found: _Found, total: Floats, cleared: Floats, k: int) -> _Part:
+def _at(mesh: Mesh, found: Found, total: Floats, cleared: Floats, k: int) -> _Part:
     """Atoms of TTFT, and what computes the law of what waits at its end, for the k-th number running."""
-    running = min(float(found.nodes[k]), mesh.engine.slots)
-    n, full = len(cleared), mesh.full_cells * FINE
-    cells = np.arange(n)
-    last = np.where(cells > 0, (cells - 1) % full + 1, 0)
-    one = np.full(full + 1, running)
-    lengths = mesh.table.prompt_s(one, np.maximum(np.arange(full + 1) / FINE, 1 / FINE))
-    rest = found.rests_s[:, None]
-    times = rest + cleared[None, :]
-    rest = np.broadcast_to(
-        np.where(np.arange(len(rest)) < len(rest) - 1, np.maximum(rest[:, 0], _MOMENT_S), 0.0)[:, None],
-        total.shape,
-    )
-    own = np.broadcast_to(lengths[np.minimum(last, full)], total.shape)
+    ends = ends_at(mesh, float(found.nodes[k]), found.rests_s, cleared)
+    times = ends.times_s
+    own = np.broadcast_to(ends.own_s, total.shape)
     if not mesh.rule.mixed:
+        since = np.maximum(found.rests_s, _MOMENT_S)
+        since[-1] = 0.0
+        rest = np.broadcast_to(since[:, None], total.shape)
         return times.ravel(), total.ravel(), Comers(times_s=own, since_s=rest, weight=total).law
-    before = np.maximum(times - own, _MOMENT_S)
-    none, extra = comers(mesh, before, full - last)
-    none[-1, : full + 1] = 1.0  # the step of who found nobody begins at once
-    grown = np.minimum(last[None, :] + extra, full)
-    low = np.minimum(grown.astype(np.intp), full - 1)
-    longer = lengths[low] + (grown - low) * (lengths[low + 1] - lengths[low])
-    late = times + np.maximum(longer - own, 0.0)
+    none, extra = ends.behind
+    late = ends.late_s(extra)
     lone, met = total * none, total * (1 - none)
-    since = before.copy()
-    since[-1, : full + 1] = 0.0
+    since = ends.before_s.copy()
+    since[-1, : mesh.full_cells * FINE + 1] = 0.0
     few = Comers(times_s=own, since_s=since, weight=lone)
     some = Comers(times_s=late, since_s=np.zeros_like(late), weight=met, served=extra / FINE, somebody=True)
 

@@ -1,0 +1,101 @@
+"""Waits by output length where the shortest outputs go first, to those in order of arrival."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .demand import Demand
+from .inputs import Engine
+
+__all__ = ["ByLength", "groups_of", "place_ratios", "prompt_waits"]
+
+Floats = NDArray[np.float64]
+
+_MOST_LOAD = 0.995
+_ROUNDS = 12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ByLength:
+    """Prompt tokens that are done before a request of each length, the shortest outputs first."""
+
+    tokens: Floats  # (g,) in the mean, without those of the own batch
+    mates: Floats  # (g,) prompts of the own batch that go before, and what comes while they are done
+    noise_tokens: Floats  # (g,) variance of them over their mean, given what was there at the arrival
+    in_order_tokens: float  # in the mean, in order of arrival, with prompts of whole cells
+
+
+def groups_of(demand: Demand) -> tuple[Floats, Floats, Floats]:
+    """Decode steps (g,) in increasing order, probabilities and mean prompts of groups of all requests."""
+    steps, weights, prompts = demand.decode_groups
+    one = demand.one_token_prob
+    if one > 0:
+        steps, weights = np.append(0.0, steps), np.append(one, weights)
+        prompts = np.append(demand.prompt_given_decode[0], prompts)
+    return steps, weights / weights.sum(), prompts
+
+
+def prompt_waits(engine: Engine, busy: float, cell: float, more: float = 1.0) -> ByLength:
+    r"""Waits for the prompts before, with the share ``busy`` of the time taken by prompts one after another.
+
+    Nobody in service is overtaken: a request waits for the rest of the prompt under way, for those of no
+    longer outputs that wait, :math:`V=(R+B_\le)/(1-\sigma_\le)`, and for those of shorter outputs that come
+    meanwhile, :math:`1/(1-\sigma_<)` [1]_. Of a burst it sees only those that are not behind it, so that the
+    dispersion of the arrivals that matter to the share :math:`p` of the requests is :math:`1+p(I-1)`. What
+    comes meanwhile is a busy period, whose variance follows from that of the prompts [2]_. Waits are for
+    ``more`` times this load, but for those in order of arrival, which are those of prompts shared between
+    ``cell`` and the next one, as those of the chain.
+
+    References
+    ----------
+    .. [1] Phipps (1956), "Machine repair as a priority waiting-line problem", Operations Research 4, 76-85.
+    .. [2] Takács (1962), "Introduction to the theory of queues", Oxford University Press, section 1.3.
+    """
+    demand, busy = engine.demand, min(busy, _MOST_LOAD)
+    _, weights, prompts = groups_of(demand)
+    mean, mates = float(weights @ prompts), demand.mean_batch - 1
+    upto = np.cumsum(weights * prompts)
+    before = np.append(0.0, upto[:-1])
+    load = min(busy * more, _MOST_LOAD) / mean
+    square = float(engine.weighted_tokens**2 @ demand.prompt_probs)
+    rest = load * square / 2 + load * mates * upto**2
+    own = mates * (upto + before)  # others of the burst: half of those alike, and all that are shorter
+    left = 1 - load * before
+    in_cells = busy / mean * (_square_in_cells(engine, cell) / 2 + mates * mean**2) / (1 - busy)
+    each = square / mean + 2 * mates * before
+    return ByLength(
+        tokens=rest / (1 - load * upto) / left,
+        mates=own / left / mean,
+        noise_tokens=load * before * each / left**2,
+        in_order_tokens=in_cells,
+    )
+
+
+def _square_in_cells(engine: Engine, cell: float) -> float:
+    """Mean square of prompts that are shared between the cells below and above them."""
+    places, probs = engine.weighted_tokens / cell, engine.demand.prompt_probs
+    share = places - np.floor(places)
+    return float((places**2 + share * (1 - share)) @ probs) * cell**2
+
+
+def place_ratios(demand: Demand, load: float, wait_steps: float, more: float = 1.0) -> Floats:
+    r"""Waits (g,) for a place to those in order of arrival, in which ``wait_steps`` decode steps are done.
+
+    :math:`V_\le/(1-\sigma_<)` as above. Load and variance are those of the places that are taken while a
+    request waits: within :math:`h` steps one of :math:`d` steps takes a place for :math:`\min(d, h)` of them,
+    so that in a short time it is the number of requests that counts, and in a long one their decode steps.
+    """
+    steps, weights, _ = groups_of(demand)
+    load, steps = min(load, _MOST_LOAD), np.maximum(steps, 1.0)
+    ratios = np.ones_like(steps)
+    for _ in range(_ROUNDS):
+        taken = np.minimum(steps, np.maximum(wait_steps * ratios, 1.0)[:, None])
+        work, square = (np.cumsum(weights * taken**k, axis=1) for k in (1, 2))
+        sigma = min(load * more, _MOST_LOAD) * work / work[:, -1:]
+        upto, before = np.diagonal(sigma), np.append(0.0, np.diagonal(sigma, -1))
+        share = np.diagonal(square / square[:, -1:])
+        ratios = np.sqrt(ratios * share * (1 - load) / ((1 - before) * (1 - upto)))
+    return ratios

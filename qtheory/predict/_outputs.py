@@ -1,0 +1,109 @@
+"""Requests by the length of their outputs, the shortest first: what each kind finds before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._backlog import Backlog
+from ._by_length import groups_of, place_ratios, prompt_waits
+from ._kinds import Kind, Kinds
+from ._mesh import StepsAt
+from ._numeric import gap_of
+from .limits import Limit, redone_frac
+
+__all__ = ["Outputs", "cuts_of", "outputs_of"]
+
+Floats = NDArray[np.float64]
+
+_CLASSES = (0.0, 0.25, 0.5, 0.75, 0.92, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outputs:
+    """Requests with outputs above ``low`` and up to ``high`` steps, and their share of all."""
+
+    low: float
+    high: float
+    share: float
+    kind: Kind
+
+
+def outputs_of(found: Kinds, limit: Limit, more: float) -> list[Outputs]:
+    """Requests by the length of their outputs, with waits as at ``more`` times the load.
+
+    The chain of the order of arrival has waits that prompts make for prompts, and beyond them those that the
+    running requests make, which leave fewer places or less of the budget while they are many. Both are shared
+    out among the lengths, each in its way.
+    """
+    mesh = found.backlog.mesh
+    engine = mesh.engine
+    waits = prompt_waits(engine, _busy(found.backlog), mesh.cell, more)
+    whole = found.ahead_tokens + found.begun_tokens
+    load = mesh.rate_rps / limit.rate_rps
+    by_running = min(_by_running(found.backlog), whole)
+    tokens = waits.tokens * ((whole - by_running) / waits.in_order_tokens)
+    if more > 1 and limit.binds != "token budget":  # up to one request for each place that gets free
+        always = engine.demand.mean_prompt / (1 - load)
+        by_running += (more - 1) * load / (1 - load) * max(always - by_running, 0.0)
+    wait_s = by_running / (mesh.rate_rps * engine.demand.mean_prompt)  # by Little's law
+    wait_steps = wait_s / max(gap_of(found.backlog), 1e-12)
+    lost = redone_frac(engine)
+    tokens += by_running / (1 + lost) * place_ratios(engine.demand, load, wait_steps, more)
+    if lost > 0:  # a place that is lost again is no end of the wait, which is for all of the work
+        lasting = place_ratios(engine.demand, load, np.inf, more)
+        tokens += by_running * lost / (1 + lost) * lasting
+    ratios = np.maximum(tokens - found.rest_tokens, 0.0) / max(found.ahead_tokens, 1e-12)
+    steps, weights, _ = groups_of(engine.demand)
+    kinds = []
+    for first, last in cuts_of(weights):
+        some = slice(first, last)
+        share = float(weights[some].sum())
+        part = weights[some] / share
+        kind = Kind(
+            weights=part,
+            ratios=ratios[some],
+            overtaken=max(1 - float(part @ ratios[some]), 0.0),
+            mates=float(part @ waits.mates[some]),
+            noise_tokens=waits.noise_tokens[some],
+        )
+        low = -1.0 if first == 0 else float(steps[first - 1])
+        kinds.append(Outputs(low=low, high=float(steps[last - 1]), share=share, kind=kind))
+    return kinds
+
+
+def cuts_of(weights: Floats) -> list[tuple[int, int]]:
+    """Groups from the first to before the last of each kind."""
+    below = np.cumsum(weights)
+    levels = np.array(_CLASSES)[1:]
+    cuts = np.unique(np.searchsorted(below, levels * below[-1] - 1e-9) + 1).tolist()
+    return list(pairwise([0, *cuts]))
+
+
+def _waiting_running(backlog: Backlog) -> float:
+    """Mean decodes that run, over the tokens that wait."""
+    mesh = backlog.mesh
+    waiting = backlog.in_time * np.arange(mesh.n_w)[:, None]
+    return float((waiting * mesh.running).sum()) / max(float(waiting.sum()), 1e-300)
+
+
+def _busy(backlog: Backlog) -> float:
+    """Share of time that prompts take one after another, beside as many decodes as run while they wait."""
+    mesh, running = backlog.mesh, _waiting_running(backlog)
+    room = mesh.rule.room_tokens(mesh.engine, running)
+    return mesh.rate_rps * mesh.engine.demand.mean_prompt * mesh.engine.step_s(room, running) / room
+
+
+def _by_running(backlog: Backlog) -> float:
+    """Tokens that wait since the number running is not always what it is while they do."""
+    mesh = backlog.mesh
+    slots = mesh.engine.slots
+    most = slots - max(mesh.joining, slots / mesh.remaining) - 1e-6  # one more place is free
+    chain = StepsAt.of(mesh, max(min(_waiting_running(backlog), most), 0.0))
+    held = chain.stationary * chain.seconds
+    cells = np.arange(mesh.n_w)
+    found = float(backlog.in_time.sum(axis=1) @ cells) - float(held @ cells) / float(held.sum())
+    return max(found, 0.0) * mesh.cell
