@@ -131,7 +131,7 @@ class ApartFormulas:
         spread = np.sqrt(demand.prompt_moment(2) * (1 + rate * seen_s * self._bursts))
         each = model.n_prefill / model.prefill_rps
         square = each**2 * (demand.prompt_moment(2) / demand.mean_prompt**2 + self._bursts - 1)
-        held = rate * square / (2 * np.maximum(1 - rate * each, 1e-3))
+        held = rate * square / (2 * np.maximum(1 - rate * each, 1e-9))
         return np.asarray(ndtr((tokens - full) / spread)), np.asarray(held)
 
     def columns(self, slo: Slo) -> dict[str, Floats]:

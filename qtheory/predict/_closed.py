@@ -28,7 +28,7 @@ __all__ = ["Formulas", "formulas_of"]
 
 Floats = NDArray[np.float64]
 
-_ROUNDS = 60
+_ROUNDS, _HALVINGS = 30, 13
 _LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
@@ -90,20 +90,27 @@ class Formulas:
                     -rate * alone
                 )  # steps of prompts for each decode, those that follow left out
                 gap = (alone + batches * self.costs.start_s / (1 - work)) / (1 - work)
-            n = n + 0.4 * (np.minimum(rate * demand.mean_decode * gap, self.costs.engine.slots) - n)
+            grows = rate * demand.mean_decode * self.costs.slope(n, 0.02 * n + 0.1) / (1 - work)
+            wanted = np.minimum(rate * demand.mean_decode * gap, self.costs.engine.slots)
+            n = np.clip(n + 0.5 * (wanted - n) / (1 - np.minimum(grows, 0.98)), 0.0, self.costs.engine.slots)
         slope = self.costs.slope(n, 0.02 * n + 0.1) / (1 - work)
         stalls, pieces = gap - alone / (1 - work), {"n": n, "alone": alone, "token": token, "work": work}
         bursts = self.waits.bursts(rate, pieces | {"gap": gap})
         behind = behind_s(self, rate, pieces | {"gap": gap} | bursts) / max(demand.mean_decode, 1e-9)
-        for _ in range(3):
+        low, high = 0.9 * n, np.full_like(n, self.costs.engine.slots)
+        for _ in range(_HALVINGS):
+            n = (low + high) / 2
+            slope = self.costs.slope(n, 0.02 * n + 0.1) / (1 - work)
+            rough = self._noise(rate, (n, token, work, slope), bursts["lasting"])
+            slope = self.costs.slope(n, np.sqrt(rough["var"])) / (1 - work)
             noise = self._noise(rate, (n, token, work, slope), bursts["lasting"])
-            slope = self.costs.slope(n, np.sqrt(noise["var"])) / (1 - work)
             seen = self.costs.decode_seen_s(n, noise["var"]) / (1 - work) + stalls + behind
-            feedback = np.minimum(rate * demand.mean_decode * slope, 0.9)
-            more = (rate * demand.mean_decode * seen - n) / (1 - feedback)
-            n = np.clip(n + more, 0.5 * n, self.costs.engine.slots)
-            bursts = self.waits.bursts(rate, pieces | {"n": n, "gap": seen})
-        mean = np.where(n < self.costs.engine.slots, seen, n / np.maximum(rate * demand.mean_decode, 1e-12))
+            more = rate * demand.mean_decode * seen > n
+            low, high = np.where(more, n, low), np.where(more, high, n)
+        bursts = self.waits.bursts(rate, pieces | {"n": n, "gap": seen})
+        mean = np.where(
+            n < 0.999 * self.costs.engine.slots, seen, n / np.maximum(rate * demand.mean_decode, 1e-12)
+        )
         gap = np.maximum(mean - behind, alone)
         return pieces | {"n": n, "gap": gap, "mean_gap": mean, "slope": slope} | noise | bursts
 

@@ -48,7 +48,7 @@ class Costs:
 
     def slope(self, n: Floats, spread: Floats) -> Floats:
         """Seconds that a step grows by for each that runs besides, between as many more and fewer."""
-        low, high = np.maximum(n - spread, 0.0), n + spread
+        low, high = np.maximum(n - spread, 0.0), np.minimum(n + spread, self.nodes[-1])
         taken = np.interp(high, self.nodes, self.decode_s) - np.interp(low, self.nodes, self.decode_s)
         return np.asarray(np.maximum(taken, 0.0) / (high - low))
 

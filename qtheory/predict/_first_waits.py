@@ -119,7 +119,7 @@ class FirstWaits:
         """What is added to the queue as the number running grows with it: the more, the longer it lasts."""
         full, busy, square, queue = fast
         demand, budget = self.costs.engine.demand, float(self.costs.engine.budget_tokens)
-        load = np.minimum(rate / self.limit.rate_rps, 0.995)
+        load = np.minimum(rate / self.limit.rate_rps, 1 - 1e-9)
         left = (budget - state["n"]) / budget
         each, token = busy / rate * left, full / budget
         work2 = square * left**2 + 2 * token * demand.mean_decode * each + token**2 * demand.decode_moment(2)
@@ -167,7 +167,7 @@ class FirstWaits:
     def slot_wait(self, rate: Floats, state: State) -> tuple[Floats, Floats]:
         """Probability of finding no place, and the mean wait for one."""
         load = rate / self.limit.rate_rps
-        held = self._place_work(rate, state) / (2 * np.maximum(1 - load, 1e-3))
+        held = self._place_work(rate, state) / (2 * np.maximum(1 - load, 1e-9))
         if not self.for_places:
             return np.zeros_like(rate), held
         late = 1 - ndtr((self.costs.engine.slots - state["n"]) / self._place_spread(state))
