@@ -1,0 +1,60 @@
+"""Shortest outputs first: waits by length, and the two sides of the limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from qtheory.predict import limit_rps, predict
+from qtheory.predict._by_length import groups_of, place_ratios, prompt_waits
+from qtheory.predict._models import prepared
+from tests.qtheory.predict.worlds import world
+
+CHAT = {"hardware": "rtx3050", "model": "llama-3.2-1b", "workload": "chat", "scheduler": "sjf"}
+
+
+@pytest.mark.parametrize("busy", [0.3, 0.9])
+def test_the_order_moves_waits_and_makes_none(busy: float) -> None:
+    replica, workload = world(**CHAT)
+    engine = prepared(replica, workload, None)[1].engine
+    _, weights, prompts = groups_of(engine.demand)
+    waits = prompt_waits(engine, busy, 1e-3)
+    work = weights * prompts / (weights @ prompts)  # by which the waits are conserved without preemption
+    assert work @ waits.tokens == pytest.approx(waits.in_order_tokens, rel=1e-3)
+    assert np.all(np.diff(waits.tokens) > 0)
+
+
+def test_of_a_burst_the_shortest_outputs_see_little_and_the_longest_all() -> None:
+    replica, workload = world(**CHAT)
+    engine = prepared(replica, workload, None)[1].engine
+    bursty = replace(engine, demand=replace(engine.demand, burstiness=4.0))
+    plain, burst = prompt_waits(engine, 0.8, 1.0), prompt_waits(bursty, 0.8, 1.0)
+    more = burst.tokens / plain.tokens
+    assert more[0] < 1.01 < 1.5 < more[-1]
+    assert burst.mates[0] < 0.1
+    assert burst.mates[-1] > 2 * (bursty.demand.mean_batch - 1)
+
+
+def test_waits_for_places_go_by_numbers_in_a_short_time_and_by_decode_steps_in_a_long_one() -> None:
+    replica, workload = world(**CHAT)
+    demand = prepared(replica, workload, None)[1].engine.demand
+    short, long = (place_ratios(demand, 0.9, steps) for steps in (1e-6, np.inf))
+    _, weights, _ = groups_of(demand)
+    sigma = 0.9 * np.cumsum(weights)
+    by_number = 0.1 * np.cumsum(weights) / ((1 - sigma) * (1 - sigma + 0.9 * weights))
+    assert short == pytest.approx(by_number, rel=2e-3)
+    assert weights @ long < weights @ short
+
+
+@pytest.mark.parametrize("tier", ["numeric", "closed"])
+def test_both_sides_of_the_limit_meet(tier: str) -> None:
+    replica, workload = world(**CHAT)
+    limit = limit_rps(replica, workload)
+    below, above = (
+        predict(replica, workload, rate_rps=load * limit, tier=tier) for load in (1 - 1e-4, 1 + 1e-4)
+    )
+    assert above.goodput_frac == pytest.approx(below.goodput_frac, abs=2e-3)
+    assert above.goodput_frac <= below.goodput_frac
+    assert above.mean_tpot_s == pytest.approx(below.mean_tpot_s, rel=5e-3)
