@@ -28,7 +28,7 @@ __all__ = ["Formulas", "formulas_of"]
 
 Floats = NDArray[np.float64]
 
-_ROUNDS, _HALVINGS = 30, 13
+_ROUNDS, _HALVINGS = 30, 8
 _LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
@@ -105,8 +105,10 @@ class Formulas:
             slope = self.costs.slope(n, np.sqrt(rough["var"])) / (1 - work)
             noise = self._noise(rate, (n, token, work, slope), bursts["lasting"])
             seen = self.costs.decode_seen_s(n, noise["var"]) / (1 - work) + stalls + behind
-            more = rate * demand.mean_decode * seen > n
-            low, high = np.where(more, n, low), np.where(more, high, n)
+            more = rate * demand.mean_decode * seen - n
+            low, high = np.where(more > 0, n, low), np.where(more > 0, high, n)
+        feedback = np.minimum(rate * demand.mean_decode * slope, 0.9)
+        n = np.clip(n + more / (1 - feedback), low, high)
         bursts = self.waits.bursts(rate, pieces | {"n": n, "gap": seen})
         mean = np.where(
             n < 0.999 * self.costs.engine.slots, seen, n / np.maximum(rate * demand.mean_decode, 1e-12)
