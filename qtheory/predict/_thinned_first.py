@@ -133,10 +133,13 @@ def _waiting(
     stays = thinned.stays(most - waits)  # (levels, m, g)
     within = some.within(most[:, None] - sum(thinned.spans_s) / 2, thinned.probs)  # (m, g)
     whole = stays.sum(axis=0)
+    stays[0][whole <= 0] = 1.0  # later than all of the levels, at the last moment
+    whole = stays.sum(axis=0)
     mass = stays * (thinned.probs * within / np.maximum(whole, _LEAST)) * ahead[node, rest, cell][:, None]
     shortest, mean = own_s
     own = shortest[node] + stays * (mean - shortest)[node]
-    times = (thinned.deadline_s - most + waits)[..., None] + own
+    last = np.maximum(most[:, None] - sum(thinned.spans_s) / 2, 0.0)
+    times = (thinned.deadline_s - most)[:, None] + np.minimum(waits[..., None], last) + own
     kept = mass > _LEAST
     return times[kept], mass[kept], np.broadcast_to(node[None, :, None], mass.shape)[kept]
 
