@@ -11,7 +11,9 @@ from validation.cli.app import main
 WORDS = "knee --hardware rtx3050 --schedulers disaggregated --tier sim --requests 60 --precision 0.5"
 
 
-@pytest.mark.parametrize(("more", "is_slow"), [("--decode-replicas 2", True), ("", False)])
+@pytest.mark.parametrize(
+    ("more", "is_slow"), [("--layerwise-transfer", True), ("--decode-replicas 2", False)]
+)
 def test_a_knee_of_runs_that_went_step_by_step_says_so(
     more: str, is_slow: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -19,4 +21,4 @@ def test_a_knee_of_runs_that_went_step_by_step_says_so(
     [row] = json.loads(capsys.readouterr().out)["result"]
     said = [note for note in row["notes"] if note.startswith("slow: runs step by step")]
     assert bool(said) == is_slow
-    assert all("several instances of a kind" in note for note in said)
+    assert all("layers sent one by one" in note for note in said)
