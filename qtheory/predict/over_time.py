@@ -87,8 +87,8 @@ def predict_over_time(
     ...     hardware="a100", model="llama-3.1-8b", arrivals="day(peak_to_mean=1.6)", rate_rps=6.5)
     >>> found = predict_over_time(replica_of(scenario), workload_of(scenario), tier="closed")
     >>> [overload] = found.overloads
-    >>> print(f"{found.goodput_frac:.2f} good, up to {overload.peak_waiting:.0f} wait")
-    0.40 good, up to 22111 wait
+    >>> print(f"{found.goodput_frac:.2f} good, up to {overload.peak_waiting:.3g} wait")
+    0.40 good, up to 2.21e+04 wait
     """
     found = sweep_over_time(
         replica,
