@@ -132,7 +132,7 @@ def _score(row: Mapping[str, Any], place: int) -> Score:
         overload=None if row["overload"] is None else _overload(f"{where}: overload", row["overload"]),
         kind=_text(f"{where}: kind", row["kind"]),
         binds=_text(f"{where}: binds", row["binds"]),
-        simulated=_not_negative(f"{where}: simulated", row["simulated"]),
+        simulated=_measured(f"{where}: simulated", row["simulated"]),
         predicted={
             name: _not_negative(f"{where}: predicted: {name}", numbers)
             for name, numbers in _answerers(f"{where}: predicted", row["predicted"]).items()
@@ -231,6 +231,13 @@ def _not_negative(where: str, said: Any) -> dict[str, float]:
     for name, value in numbers.items():
         if value < 0:
             raise ConfigError(f"{where}: {shown_name(name)}={shown(value)} must be >= 0")
+    return numbers
+
+
+def _measured(where: str, said: Any) -> dict[str, float]:
+    """Numbers with their intervals; the lower end of a wide one may be below 0."""
+    numbers = _numbers(where, said)
+    _not_negative(where, {name: value for name, value in said.items() if not name.endswith("_low")})
     return numbers
 
 

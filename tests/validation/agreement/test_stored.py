@@ -29,6 +29,15 @@ def test_cells_come_back_with_all_their_verdicts_numbers_that_are_not_finite_inc
     assert agreement_text(found.scores) == agreement_text(SCORES)
 
 
+def test_the_lower_end_of_an_interval_of_few_runs_may_be_below_zero(tmp_path: Path) -> None:
+    wide = {"p95_itl_s": 0.02, "p95_itl_s_low": -0.08, "p95_itl_s_high": 0.12}
+    one = made(0, 0.01)
+    one = made(0, 0.01, simulated=one.simulated | wide)
+    path = tmp_path / "full.json"
+    path.write_text(as_kept([one]))
+    assert read_agreement(path).scores == [one]
+
+
 def _set(value: Any, *path: Any) -> Callable[[Data], None]:
     def change(data: Data) -> None:
         place: Any = data
@@ -95,6 +104,10 @@ def _drop(*path: Any) -> Callable[[Data], None]:
         (
             _set(-0.1, "result", 1, "simulated", "mean_ttft_s_half"),
             "result 2: simulated: mean_ttft_s_half=-0.1 must be >= 0",
+        ),
+        (
+            _set(-0.1, "result", 1, "simulated", "p95_itl_s"),
+            "result 2: simulated: p95_itl_s=-0.1 must be >= 0",
         ),
         (_drop("provenance", "effort"), "provenance: must be a table with version, grid and effort"),
         (_drop("provenance", "effort", "seed"), "provenance: effort: lacks seed"),
