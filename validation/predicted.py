@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 from qtheory.predict import (
+    MODELLED_SCHEDULERS,
+    SPLIT_ROUTERS,
     USUAL_STRETCHES,
     OverTime,
     Prediction,
@@ -150,4 +152,10 @@ def _check_covered(scenario: Scenario, replica: ReplicaSpec, workload: Workload)
         workload = replace(workload, arrivals=PoissonArrivals())
     why = why_not_covered(replace(scenario, replicas=1), replica, workload)
     if why is not None:
-        raise ConfigError(f"scheduler: {why}; run simulates it")
+        others = ""
+        if replica.scheduler.name not in MODELLED_SCHEDULERS:
+            others = f"; one of {', '.join(MODELLED_SCHEDULERS)}, or"
+        raise ConfigError(f"scheduler: {why}{others or ';'} run simulates it")
+    if scenario.replicas > 1 and replica.pools is None and scenario.router not in SPLIT_ROUTERS:
+        known = ", ".join(SPLIT_ROUTERS)
+        raise ConfigError(f"router: no model of {scenario.router}; one of {known}, or run simulates it")

@@ -201,7 +201,11 @@ class _Share:
 
 def _share(workload: Workload, *, n_replicas: int, router: str, rate_rps: float | None) -> _Share:
     checks.integer(n_replicas=n_replicas)
-    checks.one_of("router", router, SPLIT_ROUTERS)
+    if router not in SPLIT_ROUTERS:
+        raise ConfigError(
+            f"router: there is no model of {checks.shown(router)}; one of {', '.join(SPLIT_ROUTERS)}, "
+            "or simulate it"
+        )
     arrivals = workload.arrivals
     if not isinstance(arrivals, OpenArrivals):
         raise ConfigError(f"arrivals: {arrivals} have no rate of their own; replicas need open arrivals")

@@ -156,7 +156,10 @@ def spell_as_flags(message: str, tokens: Iterable[str]) -> str:
     '--rate: -1.0 must be > 0'
     >>> spell_as_flags("case.toml: rate_rps: -1.0 must be > 0", ["run", "--scenario", "case.toml"])
     'case.toml: rate_rps: -1.0 must be > 0'
+    >>> spell_as_flags("give a horizon (duration_s or n_requests)", ["predict"])
+    'give a horizon (--duration or --requests)'
     """
+    message = message.replace("(duration_s or n_requests)", "(--duration or --requests)")
     head = re.match(r"\w+(?=[: =])", message)
     if head is None:
         return message

@@ -108,10 +108,15 @@ def test_replicas_above_the_limit_are_answered_for_a_number_of_all_requests(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--scheduler", "lifo", "--rate", "1"], "no model of lifo"),
+        (["--scheduler", "lifo", "--rate", "1"], "no model of lifo; one of fcfs, chunked, slo"),
+        (["--scheduler", "lifo", "--rate", "1"], "or run simulates it"),
+        (["--scheduler", "chunked", "--rate", "50"], "give a horizon (--duration or --requests)"),
         (["--rate", "50", "--scheduler", "chunked"], "is not below the limit"),
         ([*DAY, "--scheduler", "sjf"], "no model of what that leaves"),
-        ([*DAY, "--replicas", "2", "--router", "least_requests"], "router: "),
+        (
+            [*DAY, "--replicas", "2", "--router", "least_requests"],
+            "router: no model of least_requests; one of random, round_robin, or run simulates it",
+        ),
         (["--rate", "50,60", "--scheduler", "chunked"], "--rate=50 is not below the limit"),
         (["--rate", "4,x"], "--rate: 'x' is not a number"),
         (["--rate", "4,4"], "--rate: '4' comes twice"),
