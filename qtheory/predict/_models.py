@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,6 +37,7 @@ __all__ = [
 Columns = dict[str, Any]
 Floats = NDArray[np.float64]
 _CLOSE_LOAD = 0.95
+_NO_LONGER_CLOSE = 1.05  # of a scheduler that sheds, which has a steady state there too
 _OTHERS = {
     "chunk_size": "slack",
     "shed": "demote",
@@ -130,8 +132,10 @@ def outside(setting: Setting, limit: Limit, *, starved_frac: float = 0.0) -> tup
         for option, usual in unusual.items()
         if (given := getattr(spec, option)) not in (None, *usual)
     ]
+    sheds = MODELS[setting.scheduler].always_stable
+    is_close = _CLOSE_LOAD < load < (_NO_LONGER_CLOSE if sheds else math.inf)
     checks_ = {
-        f"load {load:.2f}: {CLOSE_NOTE}": load > _CLOSE_LOAD and not starved_frac,
+        f"load {load:.2f}: {CLOSE_NOTE}": is_close and not starved_frac,
         f"load {load:.2f}: {starved_frac:.1%} of the requests, those of the longest outputs, wait for ever; "
         "times are those of the others": starved_frac > 0,
         "KV memory, not slots, limits how many run: means within 10 % or so below a load of 0.9": (

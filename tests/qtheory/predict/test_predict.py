@@ -117,6 +117,14 @@ def test_formulas_shed_what_does_not_fit_while_slots_bind() -> None:
     assert flows[-1] == pytest.approx(limit, rel=0.05)
 
 
+@pytest.mark.parametrize(("load", "warns"), [(0.9, False), (0.98, True), (1.1, False), (1.46, False)])
+def test_a_shedding_scheduler_is_near_its_limit_only_on_both_sides_of_it(load: float, warns: bool) -> None:
+    replica, workload = world(**CHAT)
+    rate = load * limit_rps(replica, workload, scheduler="slo")
+    point = predict(replica, workload, rate_rps=rate, scheduler="slo", tier="closed")
+    assert any("so close to 1" in note for note in point.warnings) == warns
+
+
 def test_formulas_without_shedding_end_at_the_limit() -> None:
     replica, workload = world(**CHAT | {"max_seqs": 4}, scheduler="slo", shed="none")
     limit = limit_rps(replica, workload)
