@@ -18,6 +18,8 @@ __all__ = ["Knee", "marks", "searched"]
 _KNEE_RTOL = 3e-3
 _KNEE_POINTS = {"closed": 6, "numeric": 8}
 _STEP = 0.005
+_BEND = 0.999
+"""Of the limit of a scheduler that goes on beyond it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +177,9 @@ def searched(theory: Theory, goodput_frac: float) -> tuple[Search, float | None]
     )
     if theory.tier == "numeric" and not theory.has_limit:  # formulas may end before the chain does
         search.reach(goodput_frac)
+        first = search.crossing(goodput_frac, most=0)
+        if first is not None and first > theory.limit_rps:  # the curve bends there, and the guide elsewhere
+            search.at(_BEND * theory.limit_rps)
     found = search.crossing(goodput_frac, rtol=_KNEE_RTOL, most=_KNEE_POINTS[theory.tier])
     if theory.tier == "closed" or theory.has_limit:
         theory.check_covers(found)

@@ -41,6 +41,7 @@ _Part = tuple[Floats, Floats, Callable[..., Floats]]
 
 _SHARES = (1 / 6, 3 / 6, 5 / 6)  # of the step that are over when a request arrives
 _MOMENT_S = 1e-9  # after the arrival
+_NEVER = 1e-13
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -205,14 +206,21 @@ def _joined(mesh: Mesh, found: Found) -> Floats:
 def ahead_and_own(mesh: Mesh, found: Found, fine: float, n: int, mates: float | None = None) -> Floats:
     """Laws (nodes, rests, n) of the tokens ahead and the own prompt, in fine cells, of those that stay;
     ``mates``: mean prompts of the own batch that go before it, if not those of the order of arrival."""
-    own, length = own_prompts(mesh, found.rests_s, fine, n, mates), next_fast_len(2 * n, real=True)
-    inner, spread = found.ahead, np.zeros((*found.ahead.shape[:2], n))
-    spread[:, :, 0] = inner[:, :, 0]
-    for part in range(1 - FINE, FINE):  # each cell as a triangle; nothing ahead stays nothing
-        places = np.arange(1, inner.shape[2]) * FINE + part
-        spread[:, :, places] += inner[:, :, 1:] * (FINE - abs(part)) / FINE**2
-    product = np.fft.rfft(spread, length, axis=2) * np.fft.rfft(own, length)[None]
-    law = np.fft.irfft(product, length, axis=2).clip(0.0)
+    inner, own = found.ahead, own_prompts(mesh, found.rests_s, fine, n, mates)
+    reach = int(np.nonzero((own > _NEVER).any(axis=0))[0].max(initial=0)) + FINE * inner.shape[2]
+    cells = next_fast_len(max(n, reach) // FINE + 1)
+    length, half = FINE * cells, FINE * cells // 2 + 1
+    triangle = np.zeros(length)  # each cell in fine ones; nothing ahead stays nothing
+    triangle[np.arange(1 - FINE, FINE)] = (FINE - np.abs(np.arange(1 - FINE, FINE))) / FINE**2
+    some = inner.copy()
+    some[:, :, 0] = 0.0
+    places = np.arange(half) % cells  # on every ``FINE``-th place only, a transform repeats itself
+    product = np.take(np.fft.fft(some, cells, axis=2), places, axis=2)
+    product *= np.fft.rfft(triangle)
+    product += inner[:, :, :1]
+    product *= np.fft.rfft(own, length)
+    law = np.fft.irfft(product, length, axis=2)
+    np.maximum(law, 0.0, out=law)
     law[:, :, n - 1] += law[:, :, n:].sum(axis=2)
     return np.asarray(law[:, :, :n])
 

@@ -13,6 +13,7 @@ __all__ = ["settled"]
 
 _BEYOND, _BEYOND_ALONE = 1e-3, 5e-3  # share of time in the last cells; prompts that run alone need fine ones
 _CUT_OFF = 1e-2  # with this much there, the law is that of the mesh
+_LITTLE = 0.25  # of what is lost: coarser cells would lose more than that again
 _LAST = 3
 _WIDER = (1.8, 3.2)
 
@@ -29,7 +30,8 @@ def settled(
     most = _BEYOND if rule.mixed else _BEYOND_ALONE
     tried = [solve_backlog(make_mesh(engine, rule, rate_rps, patience=patience, load=load))]
     for wider in _WIDER:
-        if _at_end(tried[-1]) < most:
+        cut_off = _at_end(tried[-1])
+        if cut_off < max(most, _LITTLE * abs(tried[-1].decoded_share - 1)):
             break
         mesh = make_mesh(engine, rule, rate_rps, patience=patience, load=load, wider=wider)
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConvergenceError
 
+from ._alike import Alike
 from ._backlog import Backlog
 from ._by_length import groups_of, place_ratios, prompt_waits
 from ._closed import formulas_of
@@ -53,11 +55,10 @@ def numeric(setting: Setting) -> dict[str, Any]:
 
 def _steady(setting: Setting, part: Served) -> dict[str, Any]:
     """Columns of those that are served, at a rate up to their limit."""
-    backlog = _below(setting, part.limit)
+    chain = _chain_of(setting.engine, setting.rate_rps, part)
+    backlog, found, decode, factor = chain.backlog, chain.found, chain.decode, chain.factor
     rate_rps = backlog.mesh.rate_rps
-    base = first_token(backlog)
-    decode, factor = decoded(backlog, base, _behind(backlog, base))
-    found, load = Kinds(backlog, base), rate_rps / part.limit.rate_rps
+    load = rate_rps / part.limit.rate_rps
     beyond = max((setting.rate_rps / part.limit.rate_rps - load) / (1 - load), 0.0)
     states = [(1 - beyond, _capped(backlog, decode, factor), factor)]
     if beyond > 0:
@@ -76,16 +77,45 @@ def _steady(setting: Setting, part: Served) -> dict[str, Any]:
     return columns
 
 
-def _below(setting: Setting, found: Limit) -> Backlog:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Chain:
+    """The chain of chunked prefill, and what follows from it at any rate."""
+
+    backlog: Backlog
+    found: Kinds
+    decode: DecodeAtoms
+    factor: float
+
+    @classmethod
+    def of(cls, backlog: Backlog) -> _Chain:
+        base = first_token(backlog)
+        decode, factor = decoded(backlog, base, _behind(backlog, base))
+        return cls(backlog=backlog, found=Kinds(backlog, base), decode=decode, factor=factor)
+
+
+def _chain_of(engine: Engine, rate_rps: float, part: Served) -> _Chain:
+    """The chain of those that are served: the same one for all rates near the limit."""
+    if part.share == 1 and rate_rps >= _SAFE_LOAD * part.limit.rate_rps:
+        return _near_limit(Alike(engine))
+    return _Chain.of(_below(engine, rate_rps, part.limit))
+
+
+@lru_cache(maxsize=2)
+def _near_limit(alike: Alike) -> _Chain:
+    """The chain of all requests as near to their limit as it goes."""
+    return _Chain.of(_below(alike.engine, np.inf, limit_of(alike.engine, _RULE)))
+
+
+def _below(engine: Engine, rate_rps: float, found: Limit) -> Backlog:
     """The chain at the rate, or as near to it as its mesh holds the waits; waits for memory grow in another
     way up to the limit, so that nothing follows from those far below it."""
-    rate_rps = min(setting.rate_rps, _SAFE_LOAD * found.rate_rps)
+    rate_rps = min(rate_rps, _SAFE_LOAD * found.rate_rps)
     try:
-        return settled(setting.engine, _RULE, rate_rps)
+        return settled(engine, _RULE, rate_rps)
     except ConvergenceError:
-        if rate_rps <= _SAFER_LOAD * found.rate_rps or setting.engine.is_kv_limited:
+        if rate_rps <= _SAFER_LOAD * found.rate_rps or engine.is_kv_limited:
             raise
-    return settled(setting.engine, _RULE, _SAFER_LOAD * found.rate_rps)
+    return settled(engine, _RULE, _SAFER_LOAD * found.rate_rps)
 
 
 def _always_full(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from ._steps import Rule
 from .demand import Demand
@@ -16,7 +18,9 @@ __all__ = ["Served", "served_part"]
 
 Floats = NDArray[np.float64]
 
-_HALVINGS = 16
+_LEAST = 2.0**-16
+"""Shares that are served are whole numbers of these, no less than one, and below the limit."""
+_CLOSE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,16 +51,15 @@ def served_part(engine: Engine, rule: Rule, rate_rps: float) -> Served:
     .. [1] Cobham (1954), "Priority assignment in waiting line problems", Operations Research 2, 70-76: the
        wait of a class is finite if the load of this class and those before it is below 1.
     """
-    low, high = 0.0, 1.0
-    found = _up_to(engine, rule, high)
-    for _ in range(_HALVINGS):
-        share = (low + high) / 2
-        part = _up_to(engine, rule, share)
-        if rate_rps * share <= part.limit.rate_rps:
-            low, found = share, part
-        else:
-            high = share
-    return found
+    whole = _up_to(engine, rule, 1.0)
+
+    def excess_rps(share: float) -> float:
+        return rate_rps * share - _up_to(engine, rule, share).limit.rate_rps
+
+    if whole.limit.rate_rps >= rate_rps or excess_rps(_LEAST) >= 0:
+        return whole
+    share = float(brentq(excess_rps, _LEAST, 1.0, xtol=_CLOSE * _LEAST))
+    return _up_to(engine, rule, max(math.floor(share / _LEAST), 1) * _LEAST)
 
 
 def _up_to(engine: Engine, rule: Rule, share: float) -> Served:
