@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from qtheory.basics.errors import ConvergenceError
 
-from ._closed import formulas_of
+from ._closed import Formulas, formulas_of
 from ._setting import Setting
 from ._shedding import alone_s
 from ._steps import Rule
@@ -20,7 +20,7 @@ __all__ = ["shed_formulas"]
 
 Floats = NDArray[np.float64]
 
-_HALVINGS = 14
+_MOST_TRIES, _NEAR = 14, 1e-5  # of those that ask
 _MOST_LOAD = 0.99  # of those that stay
 
 
@@ -29,28 +29,44 @@ def shed_formulas(setting: Setting, rule: Rule, rates_rps: Floats, deadline_s: f
 
     Prompts that take longer alone than there is time never stay, so the others have steps and waits without
     them. Of these stays who has few enough ahead, and finds a place before it is too late.
+
+    References
+    ----------
+    .. [1] Dowell and Jarratt (1971), "A modified regula falsi method for computing the root of an equation",
+       BIT 11, 168-174.
     """
     engine, share = _possible(setting.engine, deadline_s)
     formulas = formulas_of(engine, rule, setting.workload.arrivals, kept_frac=share)
     patient = replace(formulas, waits=replace(formulas.waits, for_places=False))
     asking, most = rates_rps * share, _MOST_LOAD * formulas.limit.rate_rps
-    low, high = np.zeros_like(asking), np.minimum(asking, most)
-    for _ in range(_HALVINGS):  # the more stay, the fewer of them are in time
-        kept = (low + high) / 2
-        state = patient.state(kept)
-        inside = patient.waits.first_token(kept, state).within(deadline_s)
-        if (
-            formulas.limit.binds != "token budget"
-        ):  # a place is needed in what the own prompt leaves of the time
-            own_s = engine.demand.prompt_groups[1] @ patient.costs.own_at(state["n"])
-            left_s = np.maximum(deadline_s - own_s, 0.01 * deadline_s)
-            inside = inside * (1 - patient.waits.no_place(asking * inside, state, left_s))
-        more = asking * inside > kept
-        low, high = np.where(more, kept, low), np.where(more, high, kept)
-    kept = (low + high) / 2
+    kept = np.minimum(asking, most)
+    low, at_low, high, at_high = np.zeros_like(kept), asking, kept, np.zeros_like(kept)
+    was_under = np.zeros(kept.shape, dtype=bool)
+    for _ in range(_MOST_TRIES):  # the more stay, the fewer of them are in time
+        more = asking * _in_time(patient, kept, asking, deadline_s) - kept
+        more = np.where((kept >= most) & (more > 0), 0.0, more)
+        if np.all(np.abs(more) <= _NEAR * asking):
+            break
+        under = more > 0  # a line between the ends, of which one that stays twice counts half [1]_
+        left = np.where(was_under, at_low, at_low / 2), np.where(was_under, at_high / 2, at_high)
+        low, high = np.where(under, kept, low), np.where(under, high, kept)
+        at_low, at_high = np.where(under, more, left[0]), np.where(under, left[1], more)
+        kept, was_under = low + (high - low) * at_low / np.maximum(at_low - at_high, 1e-300), under
     columns = patient.columns(kept, setting.slo)
     good = columns["goodput_frac"] / np.maximum(columns["ttft_good_frac"], 1e-9)
     return columns | {"goodput_frac": kept / rates_rps * good, "shed_frac": 1 - kept / rates_rps}
+
+
+def _in_time(patient: Formulas, kept: Floats, asking: Floats, deadline_s: float) -> Floats:
+    """Share of those that ask who are in time if so many stay."""
+    state, limit, demand = patient.state(kept), patient.limit, patient.costs.engine.demand
+    inside = patient.waits.first_token(kept, state).within(deadline_s)
+    if limit.binds == "token budget":
+        return inside
+    # a place is needed in what the own prompt leaves of the time
+    own_s = demand.prompt_groups[1] @ patient.costs.own_at(state["n"])
+    left_s = np.maximum(deadline_s - own_s, 0.01 * deadline_s)
+    return np.asarray(inside * (1 - patient.waits.no_place(asking * inside, state, left_s)))
 
 
 def _possible(engine: Engine, deadline_s: float) -> tuple[Engine, float]:

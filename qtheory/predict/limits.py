@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 _CELLS = 400
 _HARDLY = 1e-3  # share of what runs that memory may cost and is passed over
 _NEVER = 1e-280
+_SETTLED = 1e-9  # of a fixed point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +145,9 @@ def _by_slots(engine: Engine, rule: Rule) -> Limit:
         tokens, mass = _served_tokens(engine, each, 1 + redone, n)
         n_steps = np.maximum(tokens / room, 1.0)
         steps = float(mass @ n_steps) if rule.mixed else 1.0  # steps beyond the first decode as well
-        each = per_step * steps
+        each, before = per_step * steps, each
+        if abs(each - before) <= _SETTLED * each:
+            break
     if engine.is_kv_limited and not rule.mixed:
         tokens, mass = _in_clumps(engine, n, tokens, mass)
     times = [_seconds(engine, rule, n, t, room) for t in tokens]
