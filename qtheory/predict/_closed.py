@@ -128,15 +128,21 @@ class Formulas:
         return {"var": var, "square": square, "memory": unit / (1 - feedback)}
 
     def _whole(self, state: dict[str, Floats], ttft: Mixture) -> Mixture:
-        """Time to the last token."""
+        """Time to the last token: in the mean the decodes take their number of mean gaps.
+
+        Those who are behind at the first token stall a request once, whatever the length of its output.
+        """
         steps, probs = self.groups
-        one = self.costs.engine.demand.one_token_prob
+        demand = self.costs.engine.demand
+        one, some = demand.one_token_prob, max(1 - demand.one_token_prob, 1e-9)
+        once = (state["mean_gap"] - state["gap"]) * demand.mean_decode / some
         d, weights = np.append(steps, 0.0)[:, None], np.append(probs, one)
         kept = weights > 0
         d, weights = d[kept], weights[kept] / weights.sum()
         spread = d**2 * state["slope"] ** 2 * state["var"] / 2 + d * state["gap"] * state["square"]
         mean = ttft.mean + 0 * d
-        return Mixture(weights, d * state["gap"], 0 * mean, mean, ttft.var + spread + mean**2)
+        base = d * state["gap"] + (d > 0) * once
+        return Mixture(weights, base, 0 * mean, mean, ttft.var + spread + mean**2)
 
 
 def formulas_of(
