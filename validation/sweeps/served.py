@@ -97,6 +97,19 @@ class Fitted:
         parts = []
         for key, (label, scale, unit) in names.items():
             if key in self.errors:
-                text = f"{label} {scale * self.values[key]:.3g} ± {scale * self.errors[key]:.1g} {unit}"
+                text = (
+                    f"{label} {scale * self.values[key]:.3g} ± {_one_digit(scale * self.errors[key])} {unit}"
+                )
                 parts.append(text + (" (hardly told)" if key in self.unclear else ""))
         return ", ".join(parts) or "nothing fitted"
+
+
+def _one_digit(value: float) -> str:
+    """A number to one digit that counts, without an exponent where it is above 1.
+
+    Examples
+    --------
+    >>> _one_digit(9.7), _one_digit(23.0), _one_digit(0.62)
+    ('10', '20', '0.6')
+    """
+    return f"{float(f'{value:.1g}'):g}"
