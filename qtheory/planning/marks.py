@@ -13,13 +13,13 @@ from qtheory.basics.errors import ConfigError
 from .search import Search
 from .theory import Theory, failing
 
-__all__ = ["Knee", "marks", "searched"]
+__all__ = ["KNEE_POINTS", "KNEE_RTOL", "Knee", "marks", "searched"]
 
-_KNEE_RTOL = 3e-3
-_KNEE_POINTS = {"closed": 6, "numeric": 8}
+KNEE_RTOL = 3e-3
+KNEE_POINTS = {"closed": 6, "numeric": 8}
 _STEP = 0.005
 _BEND = 0.999
-"""Of the limit of a scheduler that goes on beyond it."""
+"""Of the limit of a scheduler that serves a part beyond it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,16 +177,17 @@ def searched(theory: Theory, goodput_frac: float) -> tuple[Search, float | None]
     )
     if theory.tier == "numeric" and not theory.has_limit:  # formulas may end before the chain does
         search.reach(goodput_frac)
-        first = search.crossing(goodput_frac, most=0)
-        if first is not None and first > theory.limit_rps:  # the curve bends there, and the guide elsewhere
-            search.at(_BEND * theory.limit_rps)
-    found = search.crossing(goodput_frac, rtol=_KNEE_RTOL, most=_KNEE_POINTS[theory.tier])
+        first, bend_rps = search.crossing(goodput_frac, most=0), _BEND * theory.limit_rps
+        shed = [point.shed_frac for point in guide if point.rate_rps <= bend_rps]
+        if first is not None and first > bend_rps and shed and not shed[-1]:
+            search.at(bend_rps)  # who is turned away from the limit on bends the curve there
+    found = search.crossing(goodput_frac, rtol=KNEE_RTOL, most=KNEE_POINTS[theory.tier])
     if theory.tier == "closed" or theory.has_limit:
         theory.check_covers(found)
     if not search.n_asked:  # never good enough, says the guide; the tier itself is asked where it is best
         best = max(guide, key=lambda point: point.goodput_frac)
         search.at(best.rate_rps)
-        found = search.crossing(goodput_frac, rtol=_KNEE_RTOL, most=_KNEE_POINTS[theory.tier])
+        found = search.crossing(goodput_frac, rtol=KNEE_RTOL, most=KNEE_POINTS[theory.tier])
     return search, found
 
 
