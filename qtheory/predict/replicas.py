@@ -123,6 +123,7 @@ def predict_replicas_over_time(
     tier: str = "numeric",
     duration_s: float | None = None,
     n_stretches: int = USUAL_STRETCHES,
+    repeats: bool = False,
 ) -> OverTime:
     """Equal replicas over a day, a profile or an overload, from one of them with its share at each time.
 
@@ -139,6 +140,7 @@ def predict_replicas_over_time(
     scheduler, tier : str
     duration_s : float, optional
     n_stretches : int
+    repeats : bool
         All as in `qtheory.predict.predict_over_time`.
 
     Returns
@@ -172,6 +174,7 @@ def predict_replicas_over_time(
         tier=tier,
         duration_s=seconds_of(rates, workload, duration_s),
         n_stretches=n_stretches,
+        repeats=repeats,
     )
     parts = (
         replace(part, rate_rps=part.rate_rps * n_replicas, end_waiting=part.end_waiting * n_replicas)

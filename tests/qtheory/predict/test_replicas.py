@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qtheory.basics.errors import ConfigError, UnstableError
-from qtheory.predict import predict, predict_replicas
+from qtheory.predict import predict, predict_over_time, predict_replicas, predict_replicas_over_time
 from tests.qtheory.predict.worlds import world
 
 CHAT = {"hardware": "a100", "model": "llama-3.1-8b", "workload": "chat"}
@@ -42,3 +42,13 @@ def test_regular_arrivals_are_noted_and_load_aware_routers_refused() -> None:
         predict_replicas(replica, workload, n_replicas=4, rate_rps=20.0, router="least_requests")
     with pytest.raises(UnstableError, match="not below the limit"):
         predict_replicas(replica, workload, n_replicas=2, rate_rps=100.0)
+
+
+def test_replicas_of_a_day_that_repeats_begin_it_with_what_is_left_of_the_last() -> None:
+    day = {"arrivals": "day(peak_to_mean=1.6,period_s=400)", "scheduler": "chunked"}
+    two, one = (world(**CHAT | day, rate_rps=rate) for rate in (13.0, 6.5))
+    found = predict_replicas_over_time(*two, n_replicas=2, tier="closed", repeats=True)
+    alone, fresh = (predict_over_time(*one, tier="closed", repeats=repeats) for repeats in (True, False))
+    assert found.goodput_frac == pytest.approx(alone.goodput_frac)
+    assert found.stretches[0].mean_ttft_s == pytest.approx(alone.stretches[0].mean_ttft_s)
+    assert alone.stretches[0].mean_ttft_s > fresh.stretches[0].mean_ttft_s
