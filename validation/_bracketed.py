@@ -11,7 +11,7 @@ from qtheory.basics.errors import ConfigError
 
 from ._sampled import Sample
 
-__all__ = ["Near", "bracketed"]
+__all__ = ["Near", "NoKneeError", "bracketed"]
 
 Runner = Callable[[Sequence[float], int], list[Sample]]
 _SHORT = 2_000  # requests of a run
@@ -21,6 +21,10 @@ _STEP_PREDICTED, _STEP_BLIND, _GROWTH = 1.08, 2.0, 1.6
 _MOST = 40
 _RANGE = 1e4  # how far from the start it is looked
 _STEEPEST, _FLATTEST, _USUAL = 80.0, 1.5, 12.0
+
+
+class NoKneeError(ConfigError):
+    """The share of good requests is large enough at every rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ def bracketed(run: Runner, *, start_rps: float, slope: float | None, bad_frac: f
 
     Raises
     ------
-    ConfigError
+    NoKneeError
         If it is smaller at every rate.
     """
     seen: dict[float, float] = {}
@@ -76,7 +80,7 @@ def bracketed(run: Runner, *, start_rps: float, slope: float | None, bad_frac: f
         rate = min(max(found.rate_rps, low * (high / low) ** 0.2), low * (high / low) ** 0.8)
     if all(bad >= bad_frac for bad in seen.values()):
         return None
-    raise ConfigError(
+    raise NoKneeError(
         f"goodput_frac: {1 - bad_frac:g} is reached up to {max(seen):.4g} req/s: no rate is too high; "
         "give tighter limits, such as --ttft-slo-s 1"
     )

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from statistics import fmean, variance
 
 from qtheory.basics import checks
-from qtheory.basics.errors import ServingError
+from qtheory.basics.errors import ConvergenceError, ServingError
 from qtheory.planning import find_knee
 from qtheory.system.scenario import Scenario
 
-from ._bracketed import bracketed
+from ._bracketed import NoKneeError, bracketed
 from ._located import Located, locate
 from ._sampled import Plan, Sample, Work, plan_of, sample
 
-__all__ = ["Goal", "Plan", "Refined", "Sample", "Work", "refine", "sample"]
+__all__ = ["Goal", "NoKneeError", "Plan", "Refined", "Sample", "Work", "refine", "sample"]
 
 Progress = Callable[[int, int], None]
 _FIRST, _LONGEST = 8_000, 200_000  # requests of a run
@@ -140,7 +140,11 @@ def refine(
     Raises
     ------
     ConfigError
-        If the scenario or a number is wrong, or no rate is too high.
+        If the scenario or a number is wrong.
+    NoKneeError
+        If no rate is too high.
+    ConvergenceError
+        If no place fits the runs that were allowed.
 
     Examples
     --------
@@ -282,7 +286,7 @@ class _Refinement:
     def _answer(self, place: Located | None) -> Refined:
         goal = self.goal
         if place is None:
-            raise ServingError(
+            raise ConvergenceError(
                 f"no knee was found with {self.n_requests:,} requests; more --max-requests may help"
             )
         reached = place.half_frac <= goal.precision

@@ -8,11 +8,11 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from qtheory.basics.errors import ServingError
+from qtheory.basics.errors import ConvergenceError
 from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
 from qtheory.system.workload.from_scenario import workload_of
-from validation.refine import Goal, Plan, Refined, refine, sample
+from validation.refine import Goal, NoKneeError, Plan, Refined, refine, sample
 
 from ._work import work_of
 from .capacity import Overload
@@ -87,7 +87,7 @@ def simulate_knee(
     nothing = SimulatedKnee(rate_rps=None, half_frac=math.inf, n_requests=n_light)
     try:
         found = _refined(plan, start, goal, overload.limit_rps)
-    except ServingError:  # no place fits the runs, or no rate is too high
+    except (ConvergenceError, NoKneeError):  # no place fits the runs, or no rate is too high
         return nothing
     nothing = replace(nothing, n_requests=n_light + found.n_requests)
     if found.rate_rps is None or found.low_rps is None or found.high_rps is None or found.rate_rps > most:

@@ -132,6 +132,27 @@ def test_nine_tenths_at_the_least_rate_is_no_knee_that_can_be_told(
     assert _simulated() == SimulatedKnee(rate_rps=None, half_frac=math.inf, n_requests=128_000)
 
 
+def test_a_share_that_never_falls_and_runs_that_fit_no_place_are_undecided(
+    world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world["sim"] = 1e9
+    assert _simulated() == SimulatedKnee(rate_rps=None, half_frac=math.inf, n_requests=16_000)
+    world["sim"] = 5.9
+    monkeypatch.setattr(import_module("validation.refine"), "locate", lambda *_, **__: None)
+    assert _simulated() == SimulatedKnee(rate_rps=None, half_frac=math.inf, n_requests=16_000)
+
+
+def test_a_scenario_that_is_wrong_is_refused_and_not_undecided(
+    world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> list[Sample]:
+        raise ConfigError("wrong")
+
+    monkeypatch.setattr(import_module("validation.refine"), "sample", refuse)
+    with pytest.raises(ConfigError, match="wrong"):
+        _simulated()
+
+
 @pytest.mark.parametrize("numeric", [0.8, 4.0, 6.0, 6.4, 9.5])
 def test_each_tier_has_a_knee_of_its_own_near_that_of_the_other_or_far(
     world: dict[str, Any], numeric: float
