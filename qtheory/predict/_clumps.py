@@ -57,10 +57,11 @@ class Clumps:
         if self.arrivals is None or not self.is_bursty:
             return np.zeros(np.broadcast_shapes(times_s.shape, rates_rps.shape))
         if isinstance(self.arrivals, MmppArrivals):
-            return self.kept_frac * _in_phases(self.arrivals, times_s, rates_rps / self.kept_frac)
+            found = _in_phases(self.arrivals, times_s, rates_rps / self.kept_frac)
+            return self.kept_frac * np.where(times_s > 0, found, 0.0)
         gaps = np.log(np.maximum(times_s * rates_rps / self.kept_frac, 1e-300))
         places, known = _following_at(self.arrivals)
-        return np.asarray(self.kept_frac * np.interp(gaps, places, known))
+        return np.asarray(self.kept_frac * np.where(times_s > 0, np.interp(gaps, places, known), 0.0))
 
 
 def _in_phases(arrivals: MmppArrivals, times_s: Floats, rates_rps: Floats) -> Floats:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from qtheory.predict import predict
-from qtheory.predict._bursts import Following, _batches_like
+from qtheory.predict._bursts import Following, _batches_like, burstiness_within
 from qtheory.predict._clumps import Clumps
 from qtheory.predict._mixture import Mixture
 from qtheory.system.workload import GammaArrivals, MmppArrivals
@@ -22,6 +22,16 @@ def test_clumps_follow_as_the_gamma_gaps_do_at_any_rate() -> None:
     for place, rate_rps in enumerate((0.3, 4.0)):
         exact = Following(arrivals=arrivals, rate_rps=rate_rps)(times_s[:, 0])
         assert found[:, place] == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "arrivals", [GammaArrivals(cv=2.0), MmppArrivals(rates=(1.0, 5.0), mean_s=(60.0, 20.0))]
+)
+def test_nobody_follows_within_no_time(arrivals: GammaArrivals | MmppArrivals) -> None:
+    clumps = Clumps(arrivals=arrivals, dispersion=arrivals.dispersion(2.0))
+    assert clumps.following(np.array([[0.0], [1.0]]), np.array([2.0]))[:, 0] == pytest.approx(
+        [0.0, (burstiness_within(arrivals, 2.0, 1.0) - 1) / 2], rel=0.1
+    )
 
 
 def test_clumps_queue_as_the_gamma_gaps_do() -> None:

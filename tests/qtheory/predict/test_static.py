@@ -50,6 +50,22 @@ def test_outputs_of_one_length_have_the_time_per_token_of_their_batch() -> None:
     assert full.p50_tpot_s == pytest.approx(0.1 + 8 * 0.0001, rel=0.01)
 
 
+def test_who_finds_nobody_waits_for_its_prompt_alone_however_long_batches_may_be() -> None:
+    long = {"output": "lognormal(mean=2000,cv=1.5)", "prompt": "uniform(low=400,high=1600)", "max_seqs": 4}
+    replica, workload = world(**CHAT | long)
+    load = 0.02  # some 6 % find somebody
+    point = predict(replica, workload, rate_rps=load * limit_rps(replica, workload))
+    alone = {
+        tokens: predict(
+            *world(**CHAT | long | {"prompt": f"constant({tokens})"}), rate_rps=1e-6, tier="closed"
+        )
+        for tokens in (1000, 1600)
+    }
+    assert point.p50_ttft_s == pytest.approx(alone[1000].mean_ttft_s, rel=0.1)
+    assert alone[1000].mean_ttft_s < point.p90_ttft_s <= 1.01 * alone[1600].mean_ttft_s
+    assert point.ttft_good_frac > 0.9
+
+
 @pytest.mark.parametrize("changes", [{}, {"kv_blocks": 800}, {"max_seqs": 4}, {"arrivals": "gamma(cv=2)"}])
 @pytest.mark.parametrize("tier", TIERS)
 def test_latencies_grow_with_the_load_whatever_binds(changes: dict[str, object], tier: str) -> None:
@@ -57,6 +73,20 @@ def test_latencies_grow_with_the_load_whatever_binds(changes: dict[str, object],
     limit = limit_rps(replica, workload)
     points = sweep(replica, workload, [share * limit for share in (0.2, 0.5, 0.8, 0.95)], tier=tier)
     for name in ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s", "mean_e2e_s", "mean_decoding"):
+        values = [getattr(point, name) for point in points]
+        assert values == sorted(values)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"arrivals": "gamma(cv=2)"}, {"workload": "reasoning", "arrivals": "gamma(cv=3)"}], ids=str
+)
+def test_formulas_of_bursts_wait_longer_at_more_load_from_the_lowest_on(changes: dict[str, object]) -> None:
+    replica, workload = world(**CHAT | changes)
+    limit = limit_rps(replica, workload)
+    points = sweep(
+        replica, workload, [share * limit for share in (0.001, 0.01, 0.1, 0.3, 0.5)], tier="closed"
+    )
+    for name in ("mean_ttft_s", "p99_ttft_s", "mean_e2e_s", "p99_e2e_s"):
         values = [getattr(point, name) for point in points]
         assert values == sorted(values)
 
