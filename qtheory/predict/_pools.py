@@ -143,8 +143,7 @@ class PoolModel:
     @cached_property
     def prefilled(self) -> GridLaw:
         """Time until the prompt is computed."""
-        laws = RoundLaws(self._chain)
-        law = laws.law(np.sum(laws.first, axis=0))
+        law = RoundLaws(self._chain).first_token
         if not self.is_even or self.n_prefill == 1:
             return law
         factor = erlang_wait(self.n_prefill, self.rate_rps / self.prefill_rps)

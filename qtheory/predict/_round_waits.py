@@ -8,9 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from qtheory.basics.errors import ConvergenceError
+
 from ._cells import spread
-from ._gridlaw import GridLaw
+from ._gridlaw import GridLaw, mixed_law
 from ._round_chain import FULL_AHEAD, RoundChain
+from ._round_idle import IdleLaws
 
 __all__ = ["RoundLaws"]
 
@@ -20,7 +23,8 @@ _BINS = 32  # groups of batch times
 _PARTS = 5  # groups of batch sizes
 _NEGLIGIBLE = 1e-7
 _CUT_OFF = 1e-9
-_MOST_BATCHES = 4000  # of a wait
+_MOST_BATCHES = 4000  # of a wait, if each is as long as the longest
+_BEYOND = 1e-4  # share of long waits that may be longer: a hundredth of what a p99 is told by
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +122,8 @@ class RoundLaws:
         return part / total, full / total
 
     @cached_property
-    def first(self) -> list[Floats]:
-        """Requests of a cycle by time to the first token, in cells, for each group of batch sizes."""
+    def _first(self) -> list[Floats]:
+        """Requests of a cycle that wait, by time to the first token in cells, for each group of sizes."""
         chain, waits = self.chain, self._waits
         rounds, cell = chain.rounds, chain.cell_s
         width = int(max(rounds.prompt_s.max(), rounds.full_prompt_s.max()) / cell) + 3
@@ -143,7 +147,6 @@ class RoundLaws:
             law = np.fft.irfft(later_f * np.fft.rfft(ended[part] @ full_s[part], later), later)
             soon = np.fft.irfft((rest_f * np.fft.rfft(by_bin, length, axis=1)).sum(axis=0), length)
             law[:length] += soon[: len(law)]
-            law[:width] += self._idle * (self._group_sizes[part] @ part_s[part])
             laws.append(law.clip(0.0))
         return laws
 
@@ -166,6 +169,12 @@ class RoundLaws:
         n_more = np.log(_CUT_OFF) / np.log(one_more) if is_long else 0.0
         n_batches = len(self._waits) + min(int(n_more), _MOST_BATCHES) + 1
         length = 1 << int(np.ceil(np.log2(n_batches * n_cells)))
+        mean_cells = float(self.chain.full_law @ np.arange(n_cells))
+        if is_long and one_more ** (length / mean_cells) > _BEYOND:
+            raise ConvergenceError(
+                f"rate_rps={self.chain.rate_rps:g}: so near the limit that requests wait for more than "
+                f"{length / mean_cells:,.0f} batches; lower the rate, or take the closed tier"
+            )
         batch = np.fft.rfft(self.chain.full_law, length)
         total, power = np.zeros_like(batch), np.ones_like(batch)
         for ahead, wait in enumerate(self._waits[1:], 1):
@@ -181,7 +190,46 @@ class RoundLaws:
         widths = np.diff(rounds.places, prepend=0.0)
         return rounds.by_size(rounds.member_steps_s), rounds.left * widths
 
-    def law(self, mass: Floats) -> GridLaw:
+    @cached_property
+    def idle(self) -> list[tuple[float, IdleLaws]]:
+        """Requests of a cycle that find nobody, and their laws, for each group of batch sizes."""
+        rounds, groups = self.chain.rounds, self._group_sizes
+        return [
+            (self._idle * float(groups[part].sum()), IdleLaws(rounds=rounds, sizes=part, probs=groups[part]))
+            for part in self._parts
+        ]
+
+    @cached_property
+    def first_parts(self) -> list[list[tuple[float, GridLaw]]]:
+        """Requests of a cycle, and laws of the time to the first token, for each group of batch sizes."""
+        return [
+            [*self._on_lattice(mass), *([(alone, laws.first)] if alone > 0 else [])]
+            for mass, (alone, laws) in zip(self._first, self.idle, strict=True)
+        ]
+
+    @cached_property
+    def whole_parts(self) -> list[list[tuple[float, GridLaw]]]:
+        """The same of the time to the last token."""
+        return [
+            [*self._on_lattice(mass), *([(alone, laws.whole)] if alone > 0 else [])]
+            for mass, (alone, laws) in zip(self._whole, self.idle, strict=True)
+        ]
+
+    @property
+    def first_token(self) -> GridLaw:
+        """The law of the time to the first token of all requests."""
+        return mixed_law([part for parts in self.first_parts for part in parts])
+
+    @property
+    def last_token(self) -> GridLaw:
+        """The law of the time to the last token of all requests."""
+        return mixed_law([part for parts in self.whole_parts for part in parts])
+
+    def _on_lattice(self, mass: Floats) -> list[tuple[float, GridLaw]]:
+        total = float(mass.sum())
+        return [(total, self._law(mass))] if total > 0 else []
+
+    def _law(self, mass: Floats) -> GridLaw:
         """The law of cells with these masses."""
         cell, total = self.chain.cell_s, float(mass.sum())
         mean = cell * float(np.arange(len(mass)) @ mass) / total
@@ -191,13 +239,13 @@ class RoundLaws:
         return GridLaw(times_s=edges, cdf=np.minimum(cdf, 1.0), mean_s=mean)
 
     @cached_property
-    def whole(self) -> list[Floats]:
-        """Requests of a cycle by time to the last token, in cells, for each group of batch sizes."""
+    def _whole(self) -> list[Floats]:
+        """Requests of a cycle that wait, by time to the last token in cells, for each group of sizes."""
         _, probs, seconds = self.chain.rounds.decodes
         one = self.chain.rounds.engine.demand.one_token_prob
         cell, laws = self.chain.cell_s, []
         width = int(seconds.max(initial=0.0) / cell) + 3
-        for part, first in zip(self._parts, self.first, strict=True):
+        for part, first in zip(self._parts, self._first, strict=True):
             seen = self.chain.sizes_seen[part]
             mass = np.outer(seen / max(seen.sum(), 1e-300), probs)
             decode = spread((seconds[part] / cell).ravel(), mass.ravel(), width)

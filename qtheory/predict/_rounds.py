@@ -191,6 +191,11 @@ class Rounds:
             rows.append(np.diff(np.interp(edges, below[kept], sums[kept])) * (len(edges) - 1))
         return self._prompts_s(np.minimum(np.array(rows), top))
 
+    @property
+    def lone_prompts(self) -> tuple[Floats, Floats]:
+        """Seconds of the step of one prompt, and their probabilities."""
+        return self._prompts_s(self.engine.weighted_tokens), self.engine.demand.prompt_probs
+
     @cached_property
     def full_prompt_s(self) -> Floats:
         """The same (most, k) of batches that leave somebody behind.

@@ -12,7 +12,7 @@ from qtheory.system.workload import OpenArrivals
 
 from ._bursts import burstiness_within
 from ._clumps import Clumps
-from ._gridlaw import GridLaw, law_of_atoms
+from ._gridlaw import GridLaw, law_of_atoms, mixed_law
 from ._numeric import statistics
 from ._phased import phased
 from ._round_chain import solve_rounds
@@ -47,7 +47,7 @@ def numeric(setting: Setting) -> dict[str, Any]:
     )
     chain = solve_rounds(rounds, setting.rate_rps, arrivals)
     laws, seen = RoundLaws(chain), chain.sizes_seen
-    times = {"ttft": laws.law(_sum(laws.first)), "e2e": laws.law(_sum(laws.whole))}
+    times = {"ttft": laws.first_token, "e2e": laws.last_token}
     found: dict[str, Any] = {"mean_decoding": 0.0}
     if demand.mean_decode > 0:
         steps, probs, seconds = rounds.decodes
@@ -66,19 +66,15 @@ def _burstiness(setting: Setting, rounds: Rounds) -> float:
     return burstiness_within(arrivals, setting.rate_rps, float(rounds.full @ rounds.mean_s(full=True)))
 
 
-def _sum(parts: list[Floats]) -> Floats:
-    return np.asarray(np.sum(parts, axis=0))
-
-
 def _good(laws: RoundLaws, times: dict[str, GridLaw], slo: Slo) -> dict[str, float]:
     """Shares within the limits; the times are independent given the size of the batch."""
     quick = laws.per_token_within(slo.tpot_s)
-    shares = np.array([first.sum() for first in laws.first])
+    shares = np.array([sum(weight for weight, _ in parts) for parts in laws.first_parts])
     shares = shares / shares.sum()
-    in_time = np.array([laws.law(first).within(slo.ttft_s) for first in laws.first])
+    in_time = np.array([mixed_law(parts).within(slo.ttft_s) for parts in laws.first_parts])
     good = in_time * quick
     if slo.e2e_s is not None:
-        good *= np.array([laws.law(whole).within(slo.e2e_s) for whole in laws.whole])
+        good *= np.array([mixed_law(parts).within(slo.e2e_s) for parts in laws.whole_parts])
     return {
         "goodput_frac": float(min(shares @ good, 1.0)),
         "ttft_good_frac": times["ttft"].within(slo.ttft_s),
