@@ -43,7 +43,7 @@ class SimulatedKnee:
     half_frac : float
         Half-width of its 95 % interval, relative.
     n_requests : int
-        Simulated in all.
+        Simulated in all; by the first method, at each rate of its last search, all replications together.
     method : int
         By which it was found: `METHOD`, or an older one.
     """
@@ -52,6 +52,11 @@ class SimulatedKnee:
     half_frac: float
     n_requests: int
     method: int = METHOD
+
+    @property
+    def is_of_law(self) -> bool:
+        """Whether it is that of the law of the lengths; by bisection it is that of the lengths drawn."""
+        return self.method > 1
 
 
 def simulate_knee(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from .grid import SCHEDULERS, full
 from .groups import bands_of, targets_of
 from .score import Score
+from .simulated import CONTROLLED
 from .simulations import Simulations
 from .text import band_table, summary_of, target_table
 
@@ -37,10 +38,16 @@ def _cells(scores: Sequence[Score], kept: Simulations) -> str:
     counts = summary_of(scores)
     n = counts.pop("n_cells")
     verdicts = ", ".join(f"{k} {word}" for word, k in sorted(counts.items()))
+    knees = [one.knee for one in kept.cells.values() if one.knee is not None]
+    n_of_law = sum(one.is_of_law for one in knees)
+    n_controlled = sum(CONTROLLED in one.numbers for one in kept.cells.values())
     served = sum(one.numbers.get("n_requests", 0.0) for one in kept.cells.values())
     versions = ", ".join(sorted(set(kept.versions.values())))
     there = "All" if n == len(full()) else f"{n} of the"
     return (
         f"{there} {len(full())} cells are simulated ({numbers}), by version {versions},\n"
-        f"with {served / 1e6:.1f} million requests at their loads. Verdicts of the numeric tier: {verdicts}."
+        f"with {served / 1e6:.1f} million requests at their loads. "
+        f"Verdicts of the numeric tier: {verdicts}.\n"
+        f"Knees: {n_of_law} by runs on both sides, {len(knees) - n_of_law} by the older bisection. "
+        f"Mean TTFT is freed of chance in {n_controlled}."
     )

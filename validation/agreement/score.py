@@ -10,7 +10,7 @@ from qtheory.predict import MODELLED_SCHEDULERS
 from qtheory.system.scenario import Scenario
 
 from ._knee_predicted import predicted_knees
-from ._simulate import asked, asked_of_law
+from ._simulate import Asked, asked, asked_of_law
 from ._theory import ABOVE_LIMIT, ANSWERERS, NO_MODEL, say
 from .capacity import Overload
 from .effort import Effort
@@ -137,7 +137,7 @@ def score(cell: Cell, effort: Effort, simulated: Simulated | None = None) -> Sco
         numbers = {key: float(value) for key, value in said.row.items() if not isinstance(value, str)}
         outcome.predicted[name] = numbers
         outcome.errors[name] = errors_of(numbers, outcome)
-    return replace(outcome, knee=_knee(found, at_load, effort))
+    return replace(outcome, knee=_knee(found, at_load, question, effort))
 
 
 def _sharpest(numbers: dict[str, float]) -> dict[str, float]:
@@ -153,14 +153,20 @@ def _sharpest(numbers: dict[str, float]) -> dict[str, float]:
     return own | {mean: numbers[CONTROLLED], f"{mean}_half": half}
 
 
-def _knee(found: Simulated, at_load: Scenario, effort: Effort) -> Knee | None:
-    """The simulated knee beside those that are predicted for the law of the lengths."""
+def _knee(found: Simulated, at_load: Scenario, question: Asked, effort: Effort) -> Knee | None:
+    """The simulated knee beside those that are predicted for what it is the knee of: the law of the lengths,
+    or those that were drawn."""
     if found.knee is None or found.overload is None:
         return None
+    runs = math.ceil(found.knee.n_requests / effort.n_replications)
+    if found.knee.is_of_law:
+        question = asked_of_law(at_load, effort)
+    elif runs != at_load.requests:
+        question = asked(replace(at_load, requests=runs), effort)
     return Knee(
         rate_rps=found.knee.rate_rps,
         half_frac=found.knee.half_frac,
-        predicted_rps=predicted_knees(asked_of_law(at_load, effort), found.overload.rate_rps),
+        predicted_rps=predicted_knees(question, found.overload.rate_rps),
     )
 
 

@@ -12,7 +12,9 @@ import pytest
 from tests.validation.agreement.kept import made
 from validation.agreement import Score, Simulated, Simulations, read_simulations
 from validation.agreement.__main__ import main
+from validation.agreement._knee_simulated import SimulatedKnee
 from validation.agreement.page import TABLES
+from validation.agreement.simulated import CONTROLLED
 from validation.trust import section_names
 
 PAGE = Path(__file__).parents[3] / "docs" / "agreement.md"
@@ -29,12 +31,15 @@ def test_the_page_is_of_all_cells_that_are_kept() -> None:
 def _page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the page, and two cells that are kept and scored."""
     scores = [made(0, 0.01), made(1, -0.3)]
+    numbers = {"n_requests": 250_000.0}
+    freed = numbers | {CONTROLLED: 0.2, f"{CONTROLLED}_half": 0.01}
+    older = SimulatedKnee(rate_rps=2.0, half_frac=0.01, n_requests=120_000, method=1)
     kept = Simulations(
         cells={
             one.cell.number: Simulated(
-                cell=one.cell, overload=one.overload, kind=one.kind, numbers={"n_requests": 250_000.0}
+                cell=one.cell, overload=one.overload, kind=one.kind, numbers=held, knee=knee
             )
-            for one in scores
+            for one, held, knee in zip(scores, [numbers, freed], [older, None], strict=True)
         },
         versions={0: "0.0.9", 1: "0.1.0"},
     )
@@ -55,7 +60,10 @@ def test_its_tables_are_written_anew_and_the_words_around_them_stay(page: Path) 
     assert section_names(text) == list(TABLES)
     assert "2 of the 300 cells are simulated (2 fcfs, 0 chunked" in text
     assert "by version 0.0.9, 0.1.0,\nwith 0.5 million requests at their loads." in text
-    assert "Verdicts of the numeric tier: 1 outside, 1 within." in text
+    assert "Verdicts of the numeric tier: 1 outside, 1 within.\n" in text
+    assert (
+        "Knees: 0 by runs on both sides, 1 by the older bisection. Mean TTFT is freed of chance in 1." in text
+    )
     assert "| numeric: mean_ttft_s at load <= 0.8 | 2 | 0 | 15.5 | 2.0 | 30.0 | 30.0 | 6.0 | missed |" in text
     assert "| fcfs | <= 0.5 | 2 | 1 | 1 | 0 | 15.5 |" in text
     assert text.startswith(PAGE.read_text(encoding="utf-8").split("<!-- table")[0])

@@ -9,8 +9,10 @@ from importlib import import_module
 import pytest
 
 from qtheory.basics.errors import ServingError
+from qtheory.system.workload import PairLengths
 from validation.agreement import Effort, Knee, Score, quick, score, simulate_cell
 from validation.agreement._knee_simulated import SimulatedKnee
+from validation.agreement._simulate import Asked
 from validation.agreement.capacity import Overload
 from validation.agreement.tolerances import METRICS, TOLERANCES
 
@@ -96,6 +98,26 @@ def test_what_was_simulated_before_is_scored_without_a_simulation_and_alike(
     assert score(CELL, TINY, known) == whole
     found = score(CELL, TINY, replace(known, knee=knee)).knee
     assert found == Knee(rate_rps=2.0, half_frac=0.01, predicted_rps={"closed": 3})
+
+
+def test_a_knee_by_bisection_is_held_against_the_lengths_drawn_and_a_newer_one_against_their_law(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Asked] = []
+
+    def predicted(question: Asked, overload_rps: float) -> dict[str, float]:
+        asked.append(question)
+        return {"closed": overload_rps}
+
+    monkeypatch.setattr(import_module("validation.agreement.score"), "predicted_knees", predicted)
+    known = simulate_cell(CELL, TINY)
+    knee = SimulatedKnee(rate_rps=2.0, half_frac=0.01, n_requests=2_000)
+    for method in (1, 2):
+        score(CELL, TINY, replace(known, knee=replace(knee, method=method)))
+    drawn, law = (one.workload.lengths for one in asked)
+    assert isinstance(drawn, PairLengths)
+    assert len(drawn) == knee.n_requests
+    assert not isinstance(law, PairLengths)
 
 
 def test_simulation_goes_on_until_it_is_sharp_or_may_not() -> None:
