@@ -11,7 +11,11 @@ __all__ = ["longest_of_full"]
 
 Floats = NDArray[np.float64]
 
-_MOST_OFF = 2.5  # of the sum of what a batch takes, in its standard deviations
+_MOST_OFF = 2.5
+"""Of the sum of what a batch takes, in its standard deviations: beyond (one batch in eighty) its law is no longer
+normal. Of five systems with chat, rag, code and summarize, 2 to 8 instead move the limit by at most 0.7 %, mean
+TTFT at a load of 0.8 by at most 2.3 %."""
+_LEAST_VAR = 0.01  # of all: outputs below a level may all be alike; 0.001 to 0.1 give the same in four digits
 
 
 def longest_of_full(engine: Engine, binds: str, n: int, levels: Floats) -> Floats:
@@ -41,7 +45,7 @@ def longest_of_full(engine: Engine, binds: str, n: int, levels: Floats) -> Float
     var = square - mean**2
     if binds == "slots" or var <= 1e-9 * mean**2:
         return np.asarray(below**b)
-    vars_ = np.maximum(second / mass - means**2, 0.01 * var)
+    vars_ = np.maximum(second / mass - means**2, _LEAST_VAR * var)
     widest = _MOST_OFF * np.sqrt(b * var)
     more = np.clip(room - square / (2 * mean) - b * mean, -widest, widest)  # than mean requests take
     off = (more + b * (mean - means)) ** 2 / (b * vars_) - more**2 / (b * var) + np.log(vars_ / var)
