@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from qtheory.predict import MODELLED_SCHEDULERS, REJECTED_NOTE, Prediction
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.workload import Workload
 
-from .marks import searched
+from .marks import KNEE_POINTS, KNEE_RTOL, searched
 from .search import Search
 from .theory import Theory, failing
 
@@ -48,6 +49,8 @@ class Curve:
         What binds at the limit, and which limit on latency most requests miss at the knee.
     at : callable (float) -> mapping
         ``goodput_frac`` and `LATENCIES` at a rate; raises where there is no answer.
+    sheds : bool
+        Whether there is a steady state above that limit too: what is too much is shed.
     notes : tuple of str
         Where the question lies outside the range of the models.
 
@@ -64,6 +67,7 @@ class Curve:
     binds: str | None = None
     fails: str | None = None
     at: Callable[[float], Mapping[str, Any]]
+    sheds: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -77,9 +81,10 @@ def theory_curve(
 ) -> Curve:
     """A replica by theory.
 
-    The closed tier is computed at 38 loads at once, and in between interpolated. The numeric one has the knee
-    of `qtheory.planning.knee`; where it has no answer there, it is asked at ``near_rps`` and once more near
-    the knee that follows, and corrects the closed curve by what it says, as `Search` does.
+    The closed tier is computed at 38 loads at once and where its knee seems to be, and in between
+    interpolated; both tiers have the knee of `qtheory.planning.knee`. Where the numeric one has no answer
+    there, it is asked at ``near_rps`` and once more near the knee that follows, and corrects the closed curve
+    by what it says, as `Search` does.
 
     Parameters
     ----------
@@ -163,7 +168,11 @@ class _Tiers:
 
     def closed_curve(self) -> Curve:
         search = self._search(self._closed.good)
-        return self._curve(search, "closed", self._between)
+        with suppress(ConvergenceError):  # else what is known must do
+            search.crossing(self._level, rtol=KNEE_RTOL, most=KNEE_POINTS["closed"])
+        asked = {point.rate_rps: point for point in self._points}
+        asked |= {rate: self._closed.at(rate) for rate in search.known if rate not in asked}
+        return self._curve(search, "closed", partial(self._between, [asked[rate] for rate in sorted(asked)]))
 
     def numeric_curve(self, near_rps: float | None) -> Curve:
         points = self._points
@@ -197,6 +206,7 @@ class _Tiers:
             binds=nearest.binds,
             fails=failing(nearest, self._workload),
             at=at,
+            sheds=not self._closed.has_limit,
             notes=tuple(text for text in nearest.warnings if not text.startswith("load ")),
         )
 
@@ -205,9 +215,9 @@ class _Tiers:
         names = ("goodput_frac", *LATENCIES)
         return {name: None if row[name] is None else float(row[name]) for name in names}
 
-    def _between(self, rate_rps: float) -> Mapping[str, Any]:
+    def _between(self, points: Sequence[Prediction], rate_rps: float) -> Mapping[str, Any]:
         """Closed values at a rate between those at hand; raises beyond them."""
-        points, limit = self._points, self._closed.limit_rps
+        limit = self._closed.limit_rps
         rates = np.array([point.rate_rps for point in points])
         if rate_rps > rates[-1]:
             raise ConvergenceError(

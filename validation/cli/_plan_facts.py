@@ -71,7 +71,8 @@ def fleet_facts(found: Found) -> dict[str, object]:
 
 def _replica_line(fleet: Any, goodput_frac: float) -> str:
     least = "at least " if fleet.curve.is_least else ""
-    limit = "" if fleet.curve.limit_rps is None else f"; stability limit {fleet.curve.limit_rps:.4g}"
+    word = "load 1 at" if fleet.curve.sheds else "stability limit"
+    limit = "" if fleet.curve.limit_rps is None else f"; {word} {fleet.curve.limit_rps:.4g}"
     return (
         f"knee {least}{fleet.knee_rps:.4g} req/s ({100 * goodput_frac:.4g} % good){limit}; "
         f"by {fleet.curve.answered_by}"
@@ -83,7 +84,7 @@ def _headroom(best: Option, rate: float) -> str:
     if fleet is None:
         return ""
     text = f"{100 * fleet.headroom_frac(rate):.0f} %"
-    if fleet.curve.limit_rps is not None:
+    if fleet.curve.limit_rps is not None and not fleet.curve.sheds:
         over = fleet.n_replicas * fleet.curve.limit_rps / rate - 1
         if over > fleet.headroom_frac(rate):
             text += f"; the queue grows without end from {100 * over:+.0f} % on"
@@ -189,5 +190,10 @@ def _notes(plan: FleetPlan) -> list[str]:
     notes = list(best.fleet.curve.notes)
     limit, share = best.fleet.curve.limit_rps, plan.need.rate_rps / best.fleet.n_replicas
     if limit is not None and share > _CLOSE * limit:
-        notes.append(f"each replica is within {100 * (1 - share / limit):.1f} % of its stability limit")
+        if best.fleet.curve.sheds:
+            notes.append(
+                f"each replica has a load of {share / limit:.2f}; what it cannot serve in time is shed"
+            )
+        else:
+            notes.append(f"each replica is within {100 * (1 - share / limit):.1f} % of its stability limit")
     return notes

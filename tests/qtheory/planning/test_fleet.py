@@ -135,6 +135,15 @@ def test_splitting_at_random_leaves_poisson_and_thins_bursts() -> None:
     assert share_of(bursty, 8).arrivals.scv == pytest.approx(2.0)  # type: ignore[attr-defined]
 
 
+def test_the_closed_knee_of_a_plan_is_the_knee_and_does_there_what_it_must() -> None:
+    scenario = Scenario(hardware="h100", model=MODEL, scheduler="static", ttft_slo_s=1.0, tpot_slo_s=0.05)
+    replica, workload = replica_of(scenario), workload_of(scenario)
+    curve = theory_curve(replica, workload, goodput_frac=0.9, tier="closed")
+    assert curve.knee_rps == knee(replica, workload, tier="closed").knee_rps
+    fleet = fleet_of(Need(rate_rps=40.0), lambda _: curve, lambda _: Doubt())
+    assert fleet.n_replicas == math.ceil(40.0 / fleet.knee_rps)
+
+
 def test_the_knee_of_a_plan_is_the_knee() -> None:
     scenario = Scenario(hardware="a100", model=MODEL, scheduler="chunked", max_seqs=16, rate_rps=3.0)
     replica, workload = replica_of(scenario), workload_of(scenario)
