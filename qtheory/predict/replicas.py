@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from qtheory.basics import checks
-from qtheory.basics.errors import ConfigError
+from qtheory.basics.errors import ConfigError, UnstableError
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.workload import (
     DayArrivals,
@@ -19,7 +19,7 @@ from qtheory.system.workload import (
 
 from ._rates import Rates, steady_kind
 from .over_time import predict_over_time, seconds_of
-from .predict import predict
+from .predict import limit_rps, predict
 from .prediction import Prediction
 from .stretches import USUAL_STRETCHES, OverTime
 
@@ -94,15 +94,19 @@ def predict_replicas(
     if n_requests is not None and duration_s is None and n_replicas > 1:
         checks.integer(n_requests=n_requests)
         duration_s, n_requests = n_requests / share.rate_rps, None
-    one = predict(
-        replica,
-        share.workload,
-        rate_rps=share.rate_rps / n_replicas,
-        scheduler=scheduler,
-        tier=tier,
-        duration_s=duration_s,
-        n_requests=n_requests,
-    )
+    try:
+        one = predict(
+            replica,
+            share.workload,
+            rate_rps=share.rate_rps / n_replicas,
+            scheduler=scheduler,
+            tier=tier,
+            duration_s=duration_s,
+            n_requests=n_requests,
+        )
+    except UnstableError as error:
+        limit = limit_rps(replica, share.workload, scheduler=scheduler)
+        raise UnstableError(_of_all(str(error), share.rate_rps, limit, n_replicas)) from error
     return replace(
         one,
         rate_rps=share.rate_rps,
@@ -190,6 +194,16 @@ def predict_replicas_over_time(
         overloads=tuple(overloads),
         warnings=(*share.notes, *one.warnings),
     )
+
+
+def _of_all(message: str, rate_rps: float, limit_rps: float, n_replicas: int) -> str:
+    """What one replica says of its rate and its limit, with those of all."""
+    for name, one, every in (
+        ("rate_rps=", f"{rate_rps / n_replicas:g}", f"{rate_rps:g}"),
+        ("limit of ", f"{limit_rps:.4g}", f"{limit_rps * n_replicas:.4g}"),
+    ):
+        message = message.replace(f"{name}{one} ", f"{name}{every} ")
+    return message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

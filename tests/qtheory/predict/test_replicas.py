@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from qtheory.basics.errors import ConfigError, UnstableError
-from qtheory.predict import predict, predict_over_time, predict_replicas, predict_replicas_over_time
+from qtheory.predict import (
+    limit_rps,
+    predict,
+    predict_over_time,
+    predict_replicas,
+    predict_replicas_over_time,
+)
 from tests.qtheory.predict.worlds import world
 
 CHAT = {"hardware": "a100", "model": "llama-3.1-8b", "workload": "chat"}
@@ -40,8 +46,15 @@ def test_regular_arrivals_are_noted_and_load_aware_routers_refused() -> None:
     assert "more regular than Poisson" in point.warnings[0]
     with pytest.raises(ConfigError, match="router"):
         predict_replicas(replica, workload, n_replicas=4, rate_rps=20.0, router="least_requests")
-    with pytest.raises(UnstableError, match="not below the limit"):
-        predict_replicas(replica, workload, n_replicas=2, rate_rps=100.0)
+
+
+@pytest.mark.parametrize("scheduler", ["chunked", "static"])
+def test_replicas_that_are_asked_for_too_much_say_so_of_all_of_them(scheduler: str) -> None:
+    replica, workload = world(**CHAT)
+    limit = 2 * limit_rps(replica, workload, scheduler=scheduler)
+    told = rf"^rate_rps=100 is not below the limit of {limit:.4g} req/s"
+    with pytest.raises(UnstableError, match=told):
+        predict_replicas(replica, workload, n_replicas=2, rate_rps=100.0, scheduler=scheduler)
 
 
 def test_replicas_of_a_day_that_repeats_begin_it_with_what_is_left_of_the_last() -> None:
