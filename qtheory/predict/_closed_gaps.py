@@ -25,7 +25,7 @@ _LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
     """Seconds per token by the length of the output."""
-    in_parts = formulas.costs.rule.mixed and not formulas.costs.takes_all
+    in_parts = _in_parts(formulas)
     steps, probs = _in_pairs(*formulas.groups) if in_parts else formulas.groups
     d, alone = steps[:, None], state["alone"]
     stay = d / state["memory"]
@@ -42,6 +42,11 @@ def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
     base = np.concatenate([np.maximum(base + x * spread, formulas.costs.decode_s[0]) for x in _NORMAL])
     none, mean, second = (np.tile(x, (k, 1)) for x in (1 - some, above / some, (stalls + above**2) / some))
     return Mixture(np.outer(_SHARES, weights).ravel(), base, none, mean, second, law="bounded", most=most)
+
+
+def _in_parts(formulas: Formulas) -> bool:
+    """Whether prompts are computed beside decodes, and a step often ends before all that waits is."""
+    return formulas.costs.rule.mixed and not formulas.costs.takes_all
 
 
 def _in_pairs(steps: Floats, probs: Floats) -> tuple[Floats, Floats]:
@@ -65,7 +70,15 @@ def _before_s(formulas: Formulas, rate: Floats, state: State) -> Floats:
 
 
 def behind_s(formulas: Formulas, rate: Floats, state: State) -> Floats:
-    """Mean stall by those behind a request when its first token comes, besides the usual ones."""
+    """Mean stall by those behind a request when its first token comes, besides the usual ones.
+
+    Where steps spend their budget none is longer than a full one, so the tokens of short outputs see less of a
+    long queue than what it holds.
+    """
+    if _in_parts(formulas):
+        steps, probs = _in_pairs(*formulas.groups)
+        above = _steps_beside(formulas, rate, state, steps)[0]
+        return np.asarray((probs * steps) @ (state["alone"] + above - state["gap"]))
     one, usual = state["token"] * formulas.costs.engine.demand.mean_prompt, state["alone"]
     mine = _before_s(formulas, rate, state)
     if formulas.costs.rule.mixed:
@@ -109,12 +122,8 @@ def _between(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> t
     return np.maximum(state["gap"] + behind - alone, 1e-9), stalls, none
 
 
-def _beside(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> tuple[Floats, Floats, Floats]:
-    """The same where a step is one with prompts, whose budget is spent, or one without.
-
-    Steps change between the two as a Markov chain does. A request begins among steps with prompts if somebody
-    is behind it, and what it sees of them goes over into their share of all steps.
-    """
+def _steps_beside(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> tuple[Floats, ...]:
+    """Mean stall, share of steps with prompts, that of the first step, and who of the own clump comes later."""
     d, work, alone = steps[:, None], state["work"], state["alone"]
     demand, busy = formulas.costs.engine.demand, formulas.waits.busy(rate, state)
     full = formulas.costs.full_at(state["n"])
@@ -131,11 +140,23 @@ def _beside(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> tu
     lasts = np.maximum(extra / np.maximum(first - share, 1e-9), 1.0)
     seen = share - (first - share) * lasts / d * np.expm1(-d / lasts)
     seen = np.minimum(seen + later * one / (1 - work) / more / d, 0.99)
+    return np.maximum(more * seen, 1e-9), more, seen, share, first, mates, later
+
+
+def _beside(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> tuple[Floats, Floats, Floats]:
+    """The same where a step is one with prompts, whose budget is spent, or one without.
+
+    Steps change between the two as a Markov chain does. A request begins among steps with prompts if somebody
+    is behind it, and what it sees of them goes over into their share of all steps.
+    """
+    d, work, alone = steps[:, None], state["work"], state["alone"]
+    above, more, seen, share, first, mates, later = _steps_beside(formulas, rate, state, steps)
+    one = state["token"] * formulas.costs.engine.demand.mean_prompt
     long_run = rate * alone * (state["square"] + 2 * (mates + later) * one**2) / (1 - work) ** 3 / more**2
     memory = np.maximum(long_run / (2 * share * (1 - share)), 0.5)
     var = more**2 * seen * (1 - seen) * _kept(d / memory)
     none = (1 - first) * np.exp(-rate * alone * d / (1 + mates + later)) / (1 + later)
-    return np.maximum(more * seen, 1e-9), var, none
+    return above, var, none
 
 
 def gap_percentiles(formulas: Formulas, rate: Floats, state: State) -> State:
