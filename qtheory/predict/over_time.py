@@ -193,6 +193,8 @@ class _Asked:
         n_cells = n_stretches * math.ceil(max(_LEAST_CELLS, _CELLS_OF_A_PERIOD * periods) / n_stretches)
         course = self._course(np.linspace(0.0, self.duration_s, n_cells + 1), repeats=repeats)
         peak = int(course.end_waiting.argmax())
+        most, end_s = float(course.end_waiting[peak]), float(course.edges_s[peak + 1])
+        overloads = course.overloads() if self.standing.crowd else ()
         limit = self.standing.limit
         return OverTime(
             scheduler=self.standing.prepared[1].scheduler,
@@ -207,10 +209,10 @@ class _Asked:
             p50_ttft_s=course.quantile(0.5),
             p90_ttft_s=course.quantile(0.9),
             p99_ttft_s=course.quantile(0.99),
-            peak_waiting=float(course.end_waiting[peak]),
-            peak_s=float(course.edges_s[peak + 1]),
+            peak_waiting=most,
+            peak_s=next((one.peak_s for one in overloads if one.peak_waiting == most), end_s),
             stretches=course.stretches(n_stretches),
-            overloads=course.overloads() if self.standing.crowd else (),
+            overloads=overloads,
             warnings=self._warnings(float((course.come / np.diff(course.edges_s)).max())),
         )
 
@@ -231,7 +233,7 @@ class _Asked:
         if crowd is None:
             found = np.repeat((come / np.diff(times))[:, None], len(LEVELS), axis=1)
             ranks = Ranks(points=standing.reaching(float(found.max())), slo=standing.workload.slo, crowd=None)
-            is_clear = np.ones(len(found), dtype=bool)
+            beyond = np.zeros(len(found))
         else:
             if repeats:
                 start = crowd.paths(self.rates, times[-1:], crowd.empty())[0]
@@ -243,12 +245,13 @@ class _Asked:
             laws = crowd.paths(self.rates, times[1:], start)
             found = np.array([law.at_levels(LEVELS) for law in laws])
             ranks = standing.ranks
-            is_clear = np.array([float(law.at_levels(_MIDDLE)[0]) <= crowd.full for law in laws])
+            beyond = np.array([float(law.at_levels(_MIDDLE)[0]) - crowd.full for law in laws])
         return Course(
             edges_s=edges_s,
             come=come[::2] + come[1::2],
             limit_rps=standing.limit.rate_rps,
             met=ranks.met(found[::2]),
             end_waiting=ranks.met(found[1::2]).waiting,
-            is_clear=is_clear[1::2],
+            beyond=beyond[1::2],
+            rates=self.rates,
         )

@@ -67,6 +67,20 @@ def test_what_an_overload_left_is_gone_when_as_much_could_be_served_as_came() ->
     assert overload.cleared_s == pytest.approx(3000 + gathered / (found.limit_rps - 4), rel=0.02)
 
 
+@pytest.mark.parametrize("n_stretches", [24, 250])
+def test_times_of_an_overload_are_not_those_of_a_grid(n_stretches: int) -> None:
+    found = over_time("day(peak_to_mean=1.6)", 6.5, n_stretches=n_stretches)
+    [overload] = found.overloads
+    turn = np.arcsin((found.limit_rps / 6.5 - 1) / 0.6) / (2 * np.pi) * 86400  # the rate is a sine
+    assert overload.start_s == pytest.approx(turn, abs=1)
+    assert overload.end_s == pytest.approx(43200 - turn, abs=1)
+    assert overload.peak_s == found.peak_s == overload.end_s
+    gone = np.linspace(overload.end_s, 86400, 100_000)
+    rates = Rates(arrivals=parse_arrivals("day(peak_to_mean=1.6)"), mean_rps=6.5)  # type: ignore[arg-type]
+    left = rates.arrived(gone) - rates.arrived(np.array(turn)) - found.limit_rps * (gone - turn)
+    assert overload.cleared_s == pytest.approx(gone[np.argmax(left <= 0)], abs=60)  # of a fluid
+
+
 def test_a_day_that_repeats_begins_with_what_the_last_one_left() -> None:
     late = "profile(rates=[4, 14], lengths_s=[6000, 2000])"
     fresh, again = (over_time(late, 6.5, repeats=repeats) for repeats in (False, True))
