@@ -72,19 +72,15 @@ def _before_s(formulas: Formulas, rate: Floats, state: State) -> Floats:
 def behind_s(formulas: Formulas, rate: Floats, state: State) -> Floats:
     """Mean stall by those behind a request when its first token comes, besides the usual ones.
 
-    Where steps spend their budget none is longer than a full one, so the tokens of short outputs see less of a
-    long queue than what it holds.
+    Where steps spend their budget none is longer than a full one, so short outputs see less of a long queue
+    than it holds.
     """
     if _in_parts(formulas):
         steps, probs = _in_pairs(*formulas.groups)
         above = _steps_beside(formulas, rate, state, steps)[0]
         return np.asarray((probs * steps) @ (state["alone"] + above - state["gap"]))
-    one, usual = state["token"] * formulas.costs.engine.demand.mean_prompt, state["alone"]
-    mine = _before_s(formulas, rate, state)
-    if formulas.costs.rule.mixed:
-        usual = (
-            state["gap"] if formulas.costs.takes_all else np.minimum(mine, formulas.costs.full_at(state["n"]))
-        )
+    one = state["token"] * formulas.costs.engine.demand.mean_prompt
+    mine, usual = _before_s(formulas, rate, state), state["gap" if formulas.costs.rule.mixed else "alone"]
     mates = _mates(formulas, rate, state, formulas.costs.engine.demand.mean_decode)[0]
     return np.asarray(np.maximum(rate * (mine - usual) + mates, 0.0) * one / (1 - state["work"]))
 
@@ -123,7 +119,13 @@ def _between(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> t
 
 
 def _steps_beside(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> tuple[Floats, ...]:
-    """Mean stall, share of steps with prompts, that of the first step, and who of the own clump comes later."""
+    """Mean stall where a step is one with prompts, whose budget is spent, or one without.
+
+    Steps change between the two as a Markov chain does. A request begins among steps with prompts if somebody
+    is behind it, and what it sees of them goes over into their share of all steps. With the stall come what
+    it is in a step with prompts, the share of those seen, of all and at first, and the own clump before the
+    first token and later.
+    """
     d, work, alone = steps[:, None], state["work"], state["alone"]
     demand, busy = formulas.costs.engine.demand, formulas.waits.busy(rate, state)
     full = formulas.costs.full_at(state["n"])
@@ -144,11 +146,7 @@ def _steps_beside(formulas: Formulas, rate: Floats, state: State, steps: Floats)
 
 
 def _beside(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> tuple[Floats, Floats, Floats]:
-    """The same where a step is one with prompts, whose budget is spent, or one without.
-
-    Steps change between the two as a Markov chain does. A request begins among steps with prompts if somebody
-    is behind it, and what it sees of them goes over into their share of all steps.
-    """
+    """Mean and variance of the stalls by parts of prompts, and the probability of none."""
     d, work, alone = steps[:, None], state["work"], state["alone"]
     above, more, seen, share, first, mates, later = _steps_beside(formulas, rate, state, steps)
     one = state["token"] * formulas.costs.engine.demand.mean_prompt
