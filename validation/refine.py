@@ -14,6 +14,7 @@ from qtheory.planning import find_knee
 from qtheory.system.scenario import Scenario
 
 from ._bracketed import NoKneeError, bracketed
+from ._goal import Goal
 from ._located import Located, locate
 from ._sampled import Plan, Sample, Work, plan_of, sample
 
@@ -23,52 +24,20 @@ Progress = Callable[[int, int], None]
 _FIRST, _LONGEST = 8_000, 200_000  # requests of a run
 _WORTH, _WORTH_ROUGH = 30.0, 8.0
 _WORTH_STEEP = ((0.3, 15.0), (1.0, 6.0))
-"""Effectively independent requests that a run should have, for its start to be forgotten. What is left of it
-moves the share of late requests, and the knee the less, the steeper the curve is: fewer will do where the
-logarithm of that share grows by so much within the precision."""
-_LOST, _FEW = 3.5, 4  # times the share at the knee: too far up the cliff; runs with which it is left
+"""Effectively independent requests that a run should have, for its start to be forgotten; and fewer where the
+logarithm of the share of late requests grows by so much within the precision. Of a reflected Brownian motion
+from zero (Abate and Whitt 1987), late above the level that a tenth exceeds, the first fifth left out, that
+share is short by 0.001, 0.06, 0.7 and 1.6 % with 30, 15, 8 and 6. It moves the knee by that over the slope:
+on the steep ones by at most 1.6 % of the precision."""
+_NEAR = 4  # sides from the middle, within which runs count
+_LOST, _FEW = 3.5, 4
+"""Times the share at the knee: nearly `_NEAR` sides up the cliff, where it is exp(4 x 0.35) = 4.1 times as
+large. What is run there will not count once the knee is the middle, so a few runs will do to leave it."""
 _ROUND, _FEWEST = 8, 20  # runs
-_ROUGH = 0.015  # precision above which shorter and fewer runs will do
+_ROUGH = 0.015  # precision above which shorter runs will do
 _GROWTH = 0.35  # of the logarithm of the share of late requests from the middle to a side
 _TRIES = 60
 _MOST_GROWTH = 4.0  # of a run's length at once
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
-    """What is looked for, and how well it is to be known.
-
-    Parameters
-    ----------
-    goodput_frac : float
-        Share of good requests at the knee, in (0, 1).
-    precision : float
-        Half-width of the interval, relative, in (0, 1].
-    level : float
-        Of the interval, in (0, 1).
-    max_requests : int
-        Simulated at most, >= 1.
-    run_requests : int or None
-        Of a run to begin with, >= 1; None: some thousands, by the precision.
-
-    Raises
-    ------
-    ConfigError
-        If a number is out of its range.
-    """
-
-    goodput_frac: float = 0.9
-    precision: float = 0.01
-    level: float = 0.95
-    max_requests: int = 5_000_000
-    run_requests: int | None = None
-
-    def __post_init__(self) -> None:
-        checks.inner_fraction(goodput_frac=self.goodput_frac, level=self.level)
-        checks.fraction(precision=self.precision)
-        checks.integer(max_requests=self.max_requests)
-        if self.run_requests is not None:
-            checks.integer(run_requests=self.run_requests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,12 +137,11 @@ class _Refinement:
     samples: list[Sample] = field(default_factory=list)
     n_requests: int = 0
     length: int = _FIRST
-    fewest: int = _FEWEST
     worth: float = _WORTH
 
     def __post_init__(self) -> None:
         if self.goal.precision > _ROUGH:
-            self.length, self.fewest, self.worth = _FIRST // 2, _FEWEST, _WORTH_ROUGH
+            self.length, self.worth = _FIRST // 2, _WORTH_ROUGH
         self.length = self.goal.run_requests or self.length
 
     def run(self, rates_rps: Sequence[float], length: int) -> list[Sample]:
@@ -238,7 +206,7 @@ class _Refinement:
                 too_high, used, n_more = centre, [], _FEW
                 centre = self._moved(made, centre, slope)
                 continue
-            used = [one for one in used if abs(math.log(one.rate_rps / centre)) < 4 * side] + made
+            used = [one for one in used if abs(math.log(one.rate_rps / centre)) < _NEAR * side] + made
             place = locate(used, bad_frac=bad_frac, slope=slope, level=goal.level)
             if left <= 0:
                 break
@@ -248,7 +216,7 @@ class _Refinement:
                 continue
             off = math.log(place.rate_rps / centre)
             is_near = abs(off) <= max(0.75 * side, 0.5 * place.half_frac)
-            is_done = len(used) >= self.fewest and is_near and place.half_frac <= goal.precision
+            is_done = len(used) >= _FEWEST and is_near and place.half_frac <= goal.precision
             if is_done and not is_trial:
                 break
             centre *= math.exp(min(max(off, -0.1), 0.1))
@@ -267,7 +235,7 @@ class _Refinement:
         """More runs, even in number: as the width says, by half of what there is at most: it is rough."""
         missing = n_used * ((place.half_frac / self.goal.precision) ** 2 - 1)
         n_more = min(max(math.ceil(missing), 4), max(n_used // 2, _ROUND), 64)
-        return max(2 * math.ceil(n_more / 2), 2 * math.ceil((self.fewest - n_used) / 2), 2)
+        return max(2 * math.ceil(n_more / 2), 2 * math.ceil((_FEWEST - n_used) / 2), 2)
 
     def _longer(self, made: Sequence[Sample]) -> bool:
         """Make runs longer if they are too short to forget their start; whether that is to be seen again.

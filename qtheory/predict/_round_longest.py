@@ -12,9 +12,9 @@ __all__ = ["longest_of_full"]
 Floats = NDArray[np.float64]
 
 _MOST_OFF = 2.5
-"""Of the sum of what a batch takes, in its standard deviations: beyond (one batch in eighty) its law is no longer
-normal. Of five systems with chat, rag, code and summarize, 2 to 8 instead move the limit by at most 0.7 %, mean
-TTFT at a load of 0.8 by at most 2.3 %."""
+"""Of the sum of what a batch takes, in its standard deviations: beyond (one batch in eighty) it is no longer
+normal. Of five systems with chat, rag, code and summarize, 2 to 8 instead move the limit by at most 0.7 %,
+and mean TTFT at a load of 0.8 by at most 2.3 %."""
 _LEAST_VAR = 0.01  # of all: outputs below a level may all be alike; 0.001 to 0.1 give the same in four digits
 
 
