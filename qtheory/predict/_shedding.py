@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._backlog import Backlog
 from ._mesh import Mesh
 from ._numeric import columns_of, steady_of
 from ._setting import Setting
@@ -30,8 +31,7 @@ def shed_columns(setting: Setting, rule: Rule, deadline_s: float, load: float) -
     """Columns of a point: with one limit for all the earliest deadline is the first arrival.
 
     A request leaves when what is left of its time is less than its prompt needs alone; so of those that find
-    w ahead and so many running a share stays that depends on both. Of decode steps another share stays than
-    of requests where outputs go by prompts, for it is long prompts that leave first.
+    w ahead and so many running a share stays that depends on both.
     """
 
     def patience(mesh: Mesh) -> Thinned:
@@ -39,9 +39,17 @@ def shed_columns(setting: Setting, rule: Rule, deadline_s: float, load: float) -
 
     backlog = settled(setting.engine, rule, setting.rate_rps, patience=patience, load=load)
     point = steady_of(backlog)
-    served = point.first.served
+    served = _served(backlog, point.first.served)
     found = columns_of([(1.0, point)], setting.slo)
     return found | {"goodput_frac": served * found["goodput_frac"], "shed_frac": 1 - served}
+
+
+def _served(backlog: Backlog, found: float) -> float:
+    """Share of the arrivals that is served: by what is decoded, or without outputs by what arrivals find."""
+    mean_decode = backlog.mesh.engine.demand.mean_decode
+    if mean_decode <= 0:
+        return found
+    return min(backlog.decodes_per_s / (backlog.mesh.rate_rps * mean_decode), 1.0)
 
 
 def _patience(mesh: Mesh, deadline_s: float) -> Thinned:
