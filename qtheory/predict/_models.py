@@ -137,7 +137,7 @@ def outside(setting: Setting, limit: Limit, *, starved_frac: float = 0.0) -> tup
     checks_ = {
         f"load {load:.2f}: {CLOSE_NOTE}": is_close and not starved_frac,
         f"load {load:.2f}: {starved_frac:.1%} of the requests, those of the longest outputs, wait for ever; "
-        "times are those of the others": starved_frac > 0,
+        "times, TTFT good and TPOT good are those of the others, good is of all": starved_frac > 0,
         "KV memory, not slots, limits how many run: means within 10 % or so below a load of 0.9": (
             engine.is_kv_limited
         ),
