@@ -17,7 +17,7 @@ from ._meeting import moments_apart
 from ._steps import Rule
 from .inputs import Engine
 
-__all__ = ["Following", "burstiness_within", "bursts_of"]
+__all__ = ["Following", "batches_like", "burstiness_within", "bursts_of", "within_queue"]
 
 Floats = NDArray[np.float64]
 
@@ -40,10 +40,11 @@ class Following:
 
     def __call__(self, times_s: Floats) -> Floats:
         places = np.log(np.maximum(times_s, 1e-300) * self.rate_rps)
-        return np.asarray(np.where(times_s > 0, np.interp(places, *self._known), 0.0))
+        return np.asarray(np.where(times_s > 0, np.interp(places, *self.table), 0.0))
 
     @cached_property
-    def _known(self) -> tuple[Floats, Floats]:
+    def table(self) -> tuple[Floats, Floats]:
+        """Logarithms of times in mean gaps, and who follows within them."""
         gaps = np.geomspace(_SHORTEST, _LONGEST, _N_TIMES)
         within = [burstiness_within(self.arrivals, self.rate_rps, gap / self.rate_rps) for gap in gaps]
         return np.log(gaps), (np.array(within) - 1) / 2
@@ -78,16 +79,16 @@ def bursts_of(
     busy = min(busy, _MOST_BUSY)
     varies = demand.prompt_moment(2) / demand.mean_prompt**2 - 1
     if isinstance(arrivals, GammaArrivals) and arrivals.scv > 1:
-        queueing = _batches_like(arrivals.scv, busy)
+        queueing = batches_like(arrivals.scv, busy)
     else:
-        queueing = _within_queue(arrivals, rate_rps, each_s, varies, busy)
+        queueing = within_queue(arrivals, rate_rps, each_s, varies, busy)
     steps, weights = moments_apart(demand)
     nodes = np.geomspace(steps[0], steps[-1], _N_APART)
     within = [burstiness_within(arrivals, rate_rps, each * gap_s) for each in nodes.tolist()]
     return queueing, max(float(weights @ np.interp(np.log(steps), np.log(nodes), within)), queueing)
 
 
-def _batches_like(scv: float, busy: float) -> float:
+def batches_like(scv: float, busy: float) -> float:
     r"""Index of dispersion of batches that wait as long in the mean as gamma gaps, before equal services.
 
     The mean wait of GI/D/1 is :math:`\sum_n E[(n s-A_n)^+]/n` with the gamma law of the sum of n gaps [1]_,
@@ -105,9 +106,7 @@ def _batches_like(scv: float, busy: float) -> float:
     return max(1 - busy + 2 * (1 - busy) * wait, 1.0)
 
 
-def _within_queue(
-    arrivals: OpenArrivals, rate_rps: float, each_s: float, varies: float, busy: float
-) -> float:
+def within_queue(arrivals: OpenArrivals, rate_rps: float, each_s: float, varies: float, busy: float) -> float:
     """Index of dispersion within the time that a queue of this load remembers."""
     window_s, found = each_s, 1.0
     for _ in range(_ROUNDS):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from qtheory.system.workload import GammaArrivals, MmppArrivals, OpenArrivals
 
-from ._bursts import Following, _batches_like, _within_queue
+from ._bursts import Following, batches_like, within_queue
 
 __all__ = ["Clumps", "clump_seconds"]
 
@@ -48,7 +48,7 @@ class Clumps:
             return np.asarray(1 + self.kept_frac * (found - 1))
         if isinstance(arrivals, MmppArrivals):
             each = zip(rates_rps.tolist(), each_s.tolist(), busy.tolist(), strict=True)
-            found = np.array([_within_queue(arrivals, r / self.kept_frac, s, varies, b) for r, s, b in each])
+            found = np.array([within_queue(arrivals, r / self.kept_frac, s, varies, b) for r, s, b in each])
             return np.asarray(1 + self.kept_frac * (found - 1))
         return whole
 
@@ -95,10 +95,10 @@ def clump_seconds(
 @lru_cache(maxsize=8)
 def _batches_at(scv: float) -> Floats:
     """Of gamma gaps, at each of the loads."""
-    return np.array([_batches_like(scv, float(busy)) for busy in _BUSY])
+    return np.array([batches_like(scv, float(busy)) for busy in _BUSY])
 
 
 @lru_cache(maxsize=8)
 def _following_at(arrivals: OpenArrivals) -> tuple[Floats, Floats]:
     """Logarithms of times in mean gaps, and who follows; the same at any rate."""
-    return Following(arrivals=arrivals, rate_rps=1.0)._known
+    return Following(arrivals=arrivals, rate_rps=1.0).table

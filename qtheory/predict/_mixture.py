@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from scipy.special import betainc, gammainc, log_ndtr, ndtr
 __all__ = ["Mixture"]
 
 Floats = NDArray[np.float64]
+Law = Literal["gamma", "passage", "bounded", "even"]
 
 _HALVINGS, _FEWER = 12, 8  # the second where a law takes long; between the last two the law is a line
 
@@ -25,7 +27,7 @@ class Mixture:
     none: Floats
     above: Floats  # mean and second moment of the gamma law
     second: Floats
-    law: str = "gamma"  # "passage" of a Brownian motion, "bounded", a beta law up to ``most``, or "even"
+    law: Law = "gamma"  # "passage" of a Brownian motion, "bounded", a beta law up to ``most``, or "even"
     most: Floats | None = None
 
     @cached_property

@@ -9,7 +9,7 @@ import pytest
 
 from qtheory.basics.errors import ConfigError
 from qtheory.predict import limit_rps, predict
-from qtheory.predict._bursts import Following, _batches_like
+from qtheory.predict._bursts import Following, batches_like
 from qtheory.predict._models import prepared
 from qtheory.predict._numeric import steady
 from qtheory.predict._steps import Rule
@@ -21,7 +21,7 @@ from tests.qtheory.predict.worlds import world
 
 @pytest.mark.parametrize("busy", [0.1, 0.6, 0.97])
 def test_poisson_arrivals_are_single(busy: float) -> None:
-    assert _batches_like(1.0, busy) == pytest.approx(1.0, abs=0.01)
+    assert batches_like(1.0, busy) == pytest.approx(1.0, abs=0.01)
 
 
 @pytest.mark.parametrize(("cv", "busy"), [(2.0, 0.3), (2.0, 0.8), (3.0, 0.6)])
@@ -34,7 +34,7 @@ def test_batches_wait_as_long_as_the_gamma_gaps_that_they_stand_for(cv: float, b
             wait = max(wait + busy - float(gap), 0.0)
         means.append(np.mean(waits[2_000:]))
     error = float(np.std(means, ddof=1)) / len(means) ** 0.5
-    batches = _batches_like(cv**2, busy)
+    batches = batches_like(cv**2, busy)
     assert abs(busy * (busy + batches - 1) / (2 * (1 - busy)) - float(np.mean(means))) < 4 * error
     assert 1 < batches < cv**2
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from qtheory.predict import predict
-from qtheory.predict._bursts import Following, _batches_like, burstiness_within
+from qtheory.predict._bursts import Following, batches_like, burstiness_within
 from qtheory.predict._clumps import Clumps
 from qtheory.predict._mixture import Mixture
 from qtheory.system.workload import GammaArrivals, MmppArrivals
@@ -38,7 +38,7 @@ def test_clumps_queue_as_the_gamma_gaps_do() -> None:
     clumps = Clumps(arrivals=GammaArrivals(cv=2.0), dispersion=4.0)
     for busy in (0.02, 0.27, 0.8):
         found = clumps.queueing(np.array([2.0]), np.array([busy / 2.0]), 0.0)
-        assert found[0] == pytest.approx(_batches_like(4.0, busy), rel=0.02)
+        assert found[0] == pytest.approx(batches_like(4.0, busy), rel=0.02)
 
 
 def test_phases_are_followed_by_their_index_of_dispersion() -> None:
