@@ -39,7 +39,7 @@ def test_the_text_says_when_and_how_many(capsys: pytest.CaptureFixture[str]) -> 
     assert main([*SYSTEM, "--scheduler", "chunked", *DAY]) == 0
     text = capsys.readouterr().out
     assert "fluid + diffusion" in text
-    assert "from 2:42 h to 9:18 h; at most 22," in text
+    assert "from 2:40 h to 9:20 h; at most 22," in text
 
 
 def test_a_steady_rate_is_one_point_and_a_time_above_the_limit_another(
