@@ -15,6 +15,8 @@ __all__ = ["ByLength", "groups_of", "place_ratios", "prompt_waits"]
 Floats = NDArray[np.float64]
 
 _MOST_LOAD = 0.995
+"""Of all loads here: from there to the limit, at which those that are still served above it are asked about
+and no wait is finite, waits of the longest outputs grow no more."""
 _ROUNDS = 12
 
 

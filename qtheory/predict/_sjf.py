@@ -35,6 +35,7 @@ _RULE = Rule(mixed=True)
 _SAFE_LOAD = 0.95
 """Of the chain, whose mesh cuts it off next to its limit; beyond, the order of service knows the load."""
 _SAFER_LOAD = 0.9  # where it cuts it off even so
+_THERE = 0.999  # a rate that is this near is that which was asked for
 
 
 def limit(setting: Setting) -> Limit:
@@ -69,7 +70,13 @@ def _steady(setting: Setting, part: Served) -> dict[str, Any]:
         for first, some in zip(found.laws([some.kind for some in parts]), parts, strict=True)
         for share, each, scale in states
     ]
-    columns = columns_of(points, setting.slo)
+    columns: dict[str, Any] = columns_of(points, setting.slo)
+    aim_rps = min(setting.rate_rps, _SAFE_LOAD * part.limit.rate_rps)
+    if rate_rps < _THERE * aim_rps:
+        columns["warnings"] = (
+            f"so close to the limit the chain holds no waits: it is asked at a load of {load:.2f}, and only "
+            "the order of service and the share of full steps know the rest",
+        )
     if beyond > 0 and "mean_itl_s" in columns:
         gap_s = (1 - beyond) * gap_of(backlog) + beyond * part.gap_s
         columns["mean_itl_s"] = gap_s

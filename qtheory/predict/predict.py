@@ -241,14 +241,16 @@ def _overloaded(
 
 def _prediction(setting: Setting, limit: Limit, tier: str, found: dict[str, Any]) -> Prediction:
     starves = _models.MODELS[setting.scheduler].starves
+    notes = _models.outside(setting, limit, starved_frac=starves * found.get("shed_frac", 0.0))
     plain = {name: each.item() if isinstance(each, np.generic) else each for name, each in found.items()}
+    more = plain.pop("warnings", ())
     return Prediction(
         scheduler=setting.scheduler,
         rate_rps=setting.rate_rps,
         tier=tier,
         limit_rps=limit.rate_rps,
         binds=limit.binds,
-        warnings=_models.outside(setting, limit, starved_frac=starves * found.get("shed_frac", 0.0)),
+        warnings=(*notes, *more),
         **plain,
     )
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
 
+from qtheory.basics.errors import ConvergenceError
 from qtheory.predict import limit_rps, predict
+from qtheory.predict._backlog import Backlog
 from qtheory.predict._by_length import groups_of, place_ratios, prompt_waits
 from qtheory.predict._models import prepared
+from qtheory.predict._steps import Rule
+from qtheory.predict.inputs import Engine
 from tests.qtheory.predict.worlds import world
 
 CHAT = {"hardware": "rtx3050", "model": "llama-3.2-1b", "workload": "chat", "scheduler": "sjf"}
@@ -58,3 +63,21 @@ def test_both_sides_of_the_limit_meet(tier: str) -> None:
     assert above.goodput_frac == pytest.approx(below.goodput_frac, abs=2e-3)
     assert above.goodput_frac <= below.goodput_frac
     assert above.mean_tpot_s == pytest.approx(below.mean_tpot_s, rel=5e-3)
+
+
+def test_a_chain_that_is_asked_at_a_lower_load_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module("qtheory.predict._sjf")
+    replica, workload = world(**CHAT, max_seqs=8)  # where slots bind, not memory
+    rate_rps = 0.92 * limit_rps(replica, workload)
+    solve = module.settled
+
+    def cut_off(engine: Engine, rule: Rule, at_rps: float) -> Backlog:
+        if at_rps >= rate_rps:
+            raise ConvergenceError("what waits reaches beyond the mesh")
+        found: Backlog = solve(engine, rule, at_rps)
+        return found
+
+    said = "it is asked at a load of 0.90"
+    assert not any(said in text for text in predict(replica, workload, rate_rps=rate_rps).warnings)
+    monkeypatch.setattr(module, "settled", cut_off)
+    assert any(said in text for text in predict(replica, workload, rate_rps=rate_rps).warnings)
