@@ -49,6 +49,8 @@ def test_in_a_burst_short_outputs_decode_beside_the_prompts_of_longer_ones() -> 
             predict(replica, workload, rate_rps=rate_rps, scheduler=k) for k in ("chunked", "sjf")
         )
         assert plain.mean_decoding == pytest.approx(shortest.mean_decoding)
+        assert shortest.mean_tpot_s is not None
+        assert plain.mean_tpot_s is not None
         gaps[arrivals] = shortest.mean_tpot_s / plain.mean_tpot_s
     assert gaps["poisson"] == pytest.approx(1.0, abs=0.01)
     assert gaps["gamma(cv=2)"] > 1.03
