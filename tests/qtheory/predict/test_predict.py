@@ -21,6 +21,7 @@ def test_littles_law_and_the_order_of_percentiles_hold(scheduler: str, tier: str
     point = predict(replica, workload, rate_rps=min(4.0, 0.7 * limit_rps(replica, workload)), tier=tier)
     demand = demand_of(workload)
     served_rps = point.throughput_rps
+    assert point.mean_itl_s is not None
     assert point.mean_decoding == pytest.approx(served_rps * demand.mean_decode * point.mean_itl_s, rel=0.01)
     for name in ("ttft", "tpot", "itl", "e2e"):
         levels: list[float] = [getattr(point, f"p{level}_{name}_s") for level in (50, 90, 95, 99)]
