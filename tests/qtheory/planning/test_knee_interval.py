@@ -99,9 +99,12 @@ def test_what_was_not_measured_has_no_interval_and_says_so(
     assert any(note.startswith("no interval: ") and reason in note for note in found.notes)
 
 
-def test_bursts_have_an_interval_of_their_own_below_the_prediction_and_send_to_the_simulator() -> None:
+def test_bursts_have_a_wider_interval_by_their_own_errors_and_send_to_the_simulator() -> None:
     bursty = closed(replace(CARD, arrivals="gamma(cv=2)"))
-    assert math.sqrt(bursty.knee_rps_low * bursty.knee_rps_high) < 0.9 * bursty.knee_rps
+    own = known_error("closed", CARD.scheduler, False, True)
+    assert own is not None
+    middle = math.sqrt(bursty.knee_rps_low * bursty.knee_rps_high)
+    assert middle == pytest.approx(bursty.knee_rps / (1 + own.bias_frac), rel=1e-6)
     assert bursty.known_frac > 2 * closed(CARD).known_frac
     assert any("simulate it" in note for note in bursty.notes)
     assert not any("simulate it" in note for note in closed(CARD).notes)
