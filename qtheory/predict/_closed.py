@@ -20,6 +20,7 @@ from ._clumps import Clumps
 from ._costs import Costs, costs_of
 from ._first_waits import FirstWaits
 from ._mixture import Mixture
+from ._percentiles import LEVELS
 from ._steps import Rule
 from .inputs import Engine
 from .limits import Limit, limit_of
@@ -29,7 +30,6 @@ __all__ = ["Formulas", "formulas_of"]
 Floats = NDArray[np.float64]
 
 _ROUNDS, _HALVINGS = 30, 8
-_LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,7 +62,7 @@ class Formulas:
         )
         for name, law in laws.items():
             found[f"mean_{name}_s"] = law.mean
-            found |= {f"{key}_{name}_s": law.quantile(level) for key, level in _LEVELS.items()}
+            found |= {f"{key}_{name}_s": law.quantile(level) for key, level in LEVELS.items()}
         one = self.costs.engine.demand.one_token_prob
         found["ttft_good_frac"] = ttft.within(slo.ttft_s)
         found["tpot_good_frac"] = one + (1 - one) * tpot.within(slo.tpot_s)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._mixture import Mixture
+from ._normal import THREE, THREE_WEIGHTS
+from ._percentiles import LEVELS
 
 if TYPE_CHECKING:
     from ._closed import Formulas
@@ -18,9 +20,6 @@ Floats = NDArray[np.float64]
 State = dict[str, Floats]
 
 _SHORT = 8.0  # steps
-_NORMAL = np.sqrt(3) * np.array([-1.0, 0.0, 1.0])  # of the normal law, by Gauss and Hermite
-_SHARES = np.array([1, 4, 1]) / 6
-_LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
 def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
@@ -38,10 +37,9 @@ def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
         return Mixture(weights, base, 1 - some, above / some, (var + above**2) / some, law="passage")
     most = formulas.costs.full_at(state["n"]) - alone
     some = np.minimum(np.maximum(some, above / (0.99 * most)), 1.0)
-    k, spread = len(_SHARES), np.sqrt(slow)
-    base = np.concatenate([np.maximum(base + x * spread, formulas.costs.decode_s[0]) for x in _NORMAL])
-    none, mean, second = (np.tile(x, (k, 1)) for x in (1 - some, above / some, (stalls + above**2) / some))
-    return Mixture(np.outer(_SHARES, weights).ravel(), base, none, mean, second, law="bounded", most=most)
+    base = np.maximum(base + THREE[:, None, None] * np.sqrt(slow), formulas.costs.decode_s[0])
+    none, mean, second = 1 - some, above / some, (stalls + above**2) / some
+    return Mixture(np.outer(THREE_WEIGHTS, weights), base, none, mean, second, law="bounded", most=most)
 
 
 def _in_parts(formulas: Formulas) -> bool:
@@ -170,7 +168,7 @@ def gap_percentiles(formulas: Formulas, rate: Floats, state: State) -> State:
     else:
         some = np.maximum(1 - np.exp(-rate * state["alone"]), 1e-9)
     found = {}
-    for name, level in _LEVELS.items():
+    for name, level in LEVELS.items():
         beyond = np.clip((level - (1 - some)) / some, 0.0, 1.0)
         tokens = np.interp(beyond, below, sizes[order])
         if rule.mixed:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ._normal import FIVE, FIVE_WEIGHTS
 from ._steps import Rule
 from .inputs import Engine
 
 __all__ = ["Costs", "costs_of"]
 
 Floats = NDArray[np.float64]
-
-_NORMAL = np.array([-2.857, -1.356, 0.0, 1.356, 2.857])  # of the normal law, by Gauss and Hermite
-_SHARES = np.array([0.01126, 0.22208, 0.53332, 0.22208, 0.01126])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,10 +53,10 @@ class Costs:
     def decode_seen_s(self, n: Floats, var: Floats) -> Floats:
         """Mean step without prompts over tokens, of which more are made where more run."""
         sigma = np.sqrt(np.log1p(var / np.maximum(n, 0.1) ** 2))
-        factors = np.exp(_NORMAL[:, None] * sigma)
-        factors = factors / (_SHARES @ factors)
+        factors = np.exp(FIVE[:, None] * sigma)
+        factors = factors / (FIVE_WEIGHTS @ factors)
         seconds = np.interp(n * factors, self.nodes, self.decode_s)
-        return np.asarray(_SHARES @ (factors * seconds))
+        return np.asarray(FIVE_WEIGHTS @ (factors * seconds))
 
     @property
     def takes_all(self) -> bool:
@@ -70,23 +68,17 @@ def costs_of(engine: Engine, rule: Rule) -> Costs:
     """What the formulas need of the steps, computed once."""
     demand = engine.demand
     nodes = np.unique(np.concatenate([np.arange(1.0, 9.0), np.linspace(8.0, max(engine.slots, 9.0), 24)]))
-    decode = np.array([engine.decode_s(n) for n in nodes])
+    decode = engine.steps_s(0.0, np.maximum(nodes, 1.0))
     rooms = np.array([rule.room_tokens(engine, n) for n in nodes])
     decodes = nodes if rule.mixed else np.zeros_like(nodes)
-    full = np.array([engine.step_s(t, n) for t, n in zip(rooms, decodes, strict=True)])
+    full = engine.steps_s(rooms, decodes)
     if rule.mixed:
         token, start = np.maximum(full - decode, 0.0) / rooms, 0.0
     else:
-        token = (full - np.array([engine.step_s(t / 2, 0.0) for t in rooms])) / (rooms / 2)
+        token = (full - engine.steps_s(rooms / 2, 0.0)) / (rooms / 2)
         start = max(engine.step_s(demand.mean_prompt, 0.0) - float(token[0]) * demand.mean_prompt, 0.0)
-    sizes = demand.prompt_groups[0]
-    own = np.array(
-        [
-            [t // room * whole + engine.step_s(max(t % room, 1.0), n) for room, n, whole in
-             zip(rooms, decodes, full, strict=True)]
-            for t in sizes
-        ]
-    )  # fmt: skip
+    whole, rest = np.divmod(demand.prompt_groups[0][:, None], rooms)
+    own = whole * full + engine.steps_s(np.maximum(rest, 1.0), decodes)
     return Costs(
         engine=engine, rule=rule, nodes=nodes, decode_s=decode, token_s=token, start_s=start, full_s=full,
         own_s=own,

@@ -18,6 +18,7 @@ from ._clearing import FINE, clearing_s
 from ._ends import Ends, ends_at
 from ._first_token import FirstToken, Found, ahead_and_own, found_by, own_prompts
 from ._gridlaw import GridLaw
+from ._normal import THREE, THREE_WEIGHTS
 
 __all__ = ["Kind", "Kinds"]
 
@@ -27,7 +28,6 @@ Ints = NDArray[np.intp]
 _POINTS = 4000
 _MOST_STRETCH = 10
 _BEYOND = 1e-7
-_NODES, _WEIGHTS = np.array([-(3**0.5), 0.0, 3**0.5]), np.array([1.0, 4.0, 1.0]) / 6  # of the normal law
 _MOMENT_S, _NOBODY = 1e-9, 1e-9
 
 
@@ -188,12 +188,12 @@ class Kinds:
         for weight, ratio, noise in zip(kind.weights, kind.ratios, kind.noise_tokens, strict=True):
             mean = ratio * cells
             spread = np.sqrt(np.log1p(noise / mesh.cell / np.maximum(mean, 1e-9)))[:, None]
-            factors = np.exp(spread * _NODES)
-            factors /= (factors @ _WEIGHTS)[:, None]
+            factors = np.exp(spread * THREE)
+            factors /= (factors @ THREE_WEIGHTS)[:, None]
             places = np.minimum(mean[:, None] * factors, most - 1e-9)
             low = places.astype(np.intp)
             share = places - low
-            for column, part in enumerate(weight * _WEIGHTS):
+            for column, part in enumerate(weight * THREE_WEIGHTS):
                 np.add.at(stretch, (cells, low[:, column]), part * (1 - share[:, column]))
                 np.add.at(stretch, (cells, low[:, column] + 1), part * share[:, column])
         law = found.sum(axis=(0, 1)) @ stretch

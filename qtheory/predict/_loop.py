@@ -13,6 +13,7 @@ from scipy.special import gammainc, gammaincinv, gammaln
 from qtheory.system.slo import Slo
 
 from ._gridlaw import GridLaw, law_of_atoms
+from ._normal import THREE, THREE_WEIGHTS
 from ._numeric import statistics
 from ._steps import Rule
 from .inputs import Engine
@@ -22,7 +23,6 @@ __all__ = ["Loop"]
 
 Floats = NDArray[np.float64]
 
-_NODES, _WEIGHTS = np.array([-1.7321, 0.0, 1.7321]), np.array([1.0, 4.0, 1.0]) / 6  # of the normal law
 _LEVELS = (np.arange(12) + 0.5) / 12  # of the wait
 _N_SIZES = 50
 _ROUNDS = 200
@@ -193,7 +193,7 @@ class Loop:
         mean, var = self._step(state["others"], state["n"])
         alone = self.engine.decode_s(state["n"])
         total = steps * mean if self.rule.mixed else alone * steps + (mean - alone) * (steps - 1)
-        seconds = total[:, None] + _NODES * np.sqrt(var * steps)[:, None]
+        seconds = total[:, None] + THREE * np.sqrt(var * steps)[:, None]
         return steps, probs, np.maximum(seconds, alone * steps[:, None] * 0.999)
 
     def _gaps(self) -> GridLaw:
@@ -223,7 +223,7 @@ class Loop:
         ends, mass = np.zeros(1), np.ones(1)
         if demand.mean_decode > 0:
             steps, probs, seconds = self._decodes()
-            each = probs[:, None] * _WEIGHTS
+            each = probs[:, None] * THREE_WEIGHTS
             laws["tpot"] = law_of_atoms((seconds / steps[:, None]).ravel(), each.ravel())
             laws["itl"] = self._gaps()
             ends, mass = np.append(seconds.ravel(), 0.0), np.append(each.ravel(), one)

@@ -1,31 +1,38 @@
-"""Laws of the closed tier: groups of requests with a fixed and a gamma part each, over many rates at once."""
+"""Laws of the closed tier: groups of requests with a fixed and a random part each, at many rates at once."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, gammainc, log_ndtr, ndtr
+
+from ._law_shares import Law, Shares
+from ._percentiles import LEVELS
 
 __all__ = ["Mixture"]
 
 Floats = NDArray[np.float64]
-Law = Literal["gamma", "passage", "bounded", "even"]
 
-_HALVINGS, _FEWER = 12, 8  # the second where a law takes long; between the last two the law is a line
+_FIRST = np.array([-1.0, -0.65, -0.3, 0.05, 0.5, 1.1, 1.9, 3.0, 5.0, 9.95])  # standard deviations
+_LEVELS = np.array(list(LEVELS.values()))
+_MOST_ROUNDS, _EDGE, _LEAST = 16, 0.08, 1e-6
+_NEAR, _CURVED = 0.002, 5.0  # where a line will do: of the time, times what is between in logarithms
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Groups (g,) or (g, r): nothing above the ``base`` (g, r) with probability ``none``, else a law."""
+    """Groups (g,) or (g, r): nothing above the ``base`` (g, r) with probability ``none``, else a law.
+
+    There may be several axes of groups; laws that are the same along one have the length 1 there.
+    """
 
     probs: Floats
     base: Floats
     none: Floats
-    above: Floats  # mean and second moment of the gamma law
+    above: Floats  # mean and second moment of the law
     second: Floats
     law: Law = "gamma"  # "passage" of a Brownian motion, "bounded", a beta law up to ``most``, or "even"
     most: Floats | None = None
@@ -42,88 +49,92 @@ class Mixture:
         return np.asarray(np.maximum(self._over_groups(both) - self.mean**2, 0.0))
 
     def _over_groups(self, values: Floats) -> Floats:
-        """Means (r,) of values (g, r)."""
-        return np.asarray(self.probs @ values if self.probs.ndim == 1 else (self.probs * values).sum(axis=0))
+        """Means (..., r) of values (..., groups, r)."""
+        n_axes = self.base.ndim - 1
+        if self.probs.ndim == 1 == n_axes:
+            return np.asarray(self.probs @ values)
+        probs = self.probs if self.probs.ndim > n_axes else self.probs[..., None]
+        return np.asarray((probs * values).sum(axis=tuple(range(-1 - n_axes, -1))))
 
-    def _cdf(self, t: Floats) -> Floats:
-        over = t - self.base
-        if self._is_fixed:
-            return self._over_groups((over >= 0).astype(float))
-        tail = self._law(np.maximum(over, 1e-12))
-        return self._over_groups((over >= 0) * (self.none + (1 - self.none) * tail))
+    def _cdf(self, times_s: Floats, law: Callable[[Floats], Floats]) -> Floats:
+        """Shares (..., r) that are no longer than times (..., r)."""
+        if np.all(self.none >= 1):
+            law = np.zeros_like  # there is nothing but the bases
+        over = times_s.reshape(*times_s.shape[:-1], *[1] * (self.base.ndim - 1), -1) - self.base
+        tail = self.none + (1 - self.none) * law(np.maximum(over, 1e-12))
+        return self._over_groups((over >= 0) * tail)
 
     @cached_property
-    def _is_fixed(self) -> bool:
-        """Whether there is nothing but atoms."""
-        return bool(np.all(self.none >= 1))
-
-    @cached_property
-    def _gamma(self) -> tuple[Floats, Floats]:
-        """Shape, and the reciprocal of the scale, of the gamma laws."""
-        var = np.maximum(self.second - self.above**2, 1e-6 * self.above**2)
-        return self.above**2 / var, self.above / var
-
-    def _law(self, times_s: Floats) -> Floats:
-        """Share of what is above the base that is no longer."""
-        if self.law == "passage":
-            return self._passed(times_s)
-        if self.law == "even":  # from 0 to twice the mean
-            return np.asarray(np.minimum(times_s / (2 * self.above), 1.0))
-        if self.most is not None:
-            return self._bounded(times_s, self.most)
-        shape, scale = self._gamma
-        return np.asarray(gammainc(shape, times_s * scale))
-
-    def _bounded(self, times_s: Floats, most: Floats) -> Floats:
-        """Beta law with the two moments."""
-        mean = np.clip(self.above / most, 1e-9, 1 - 1e-9)
-        var = np.clip(self.second / most**2 - mean**2, 1e-6 * mean**2, 0.99 * mean * (1 - mean))
-        total = mean * (1 - mean) / var - 1
-        return np.asarray(betainc(mean * total, (1 - mean) * total, np.minimum(times_s / most, 1.0)))
-
-    def _passed(self, times_s: Floats) -> Floats:
-        r"""Inverse Gaussian law [1]_: :math:`\Phi(\sqrt{k/x}(x/m-1))+e^{2k/m}\Phi(-\sqrt{k/x}(x/m+1))`.
-
-        References
-        ----------
-        .. [1] Chhikara and Folks (1989), "The inverse Gaussian distribution", chapter 2.
-        """
-        shape = self._gamma[0]  # k/m, so that the variance is m^3/k
-        x = times_s / self.above
-        root = np.sqrt(shape / x)
-        back = np.exp(np.minimum(2 * shape + log_ndtr(-root * (x + 1)), 0.0))
-        return np.asarray(np.minimum(ndtr(root * (x - 1)) + back, 1.0))
+    def _shares(self) -> Shares:
+        return Shares(self.law, self.above, self.second, self.most)
 
     def stretched(self, factors: Floats, shares: Floats) -> Mixture:
-        """Every group in kinds whose gamma part is longer or shorter."""
-        k, (g, _) = len(factors), self.base.shape
-        scale = np.tile(factors, (g, 1))
-        repeated = (np.repeat(np.broadcast_to(part, self.base.shape), k, axis=0) for part in
-                    (self.base, self.none, self.above, self.second))  # fmt: skip
-        base, none, above, second = repeated
-        return Mixture(np.outer(self.probs, shares).ravel(), base, none, above * scale, second * scale**2)
+        """Every group in kinds (k, r) whose random part is longer or shorter."""
+        none, above, second = (np.broadcast_to(part, self.base.shape) for part in
+                               (self.none, self.above, self.second))  # fmt: skip
+        return Mixture(
+            np.multiply.outer(self.probs, shares),
+            self.base[:, None],
+            none[:1, None],
+            above[:1, None] * factors,
+            second[:1, None] * factors**2,
+        )
+
+    @cached_property
+    def _known(self) -> tuple[Floats, Floats]:
+        """Times and shares (k, r) that are no longer, both rising, and close where percentiles are.
+
+        The same for all percentiles, so that none is above a higher one.
+        """
+        if np.all(self.none >= 1):
+            return self._atoms()
+        is_few = 2 * self.above.size <= np.broadcast(self.base, self.above).size
+        law = self._shares.tabled if is_few and self.law in ("gamma", "bounded") else self._shares
+        times = np.maximum(self.mean + np.sqrt(self.var) * _FIRST[:, None], 0.0)
+        times[-1] += 1e-9 + 1e-9 * times[-1]
+        shares = np.sort(self._cdf(times, law), axis=0)
+        for turn in range(_MOST_ROUNDS):
+            (low, high), (part, width) = self._around(times, shares, _LEVELS)
+            if np.all((high - low) * np.minimum(width, _CURVED) <= _NEAR * high):
+                break
+            part = np.full_like(part, 0.5) if turn % 2 else np.clip(part, _EDGE, 1 - _EDGE)
+            more = low + part * (high - low)
+            times = np.sort(np.concatenate([times, more]), axis=0)
+            shares = np.sort(np.concatenate([shares, self._cdf(more, law)]), axis=0)
+        return times, shares
+
+    def _atoms(self) -> tuple[Floats, Floats]:
+        """The same where there is nothing but the bases."""
+        probs = self.probs if self.probs.ndim == self.base.ndim else self.probs[..., None]
+        base = self.base.reshape(-1, self.base.shape[-1])
+        weights = np.broadcast_to(probs, self.base.shape).reshape(base.shape)
+        order = np.argsort(base, axis=0)
+        shares = np.cumsum(np.take_along_axis(weights, order, axis=0), axis=0)
+        times = np.take_along_axis(base, order, axis=0)
+        below = np.concatenate([np.zeros_like(shares[:1]), shares[:-1]])
+        return np.repeat(times, 2, axis=0), np.stack([below, shares], axis=1).reshape(-1, base.shape[1])
 
     def quantile(self, level: float) -> Floats:
-        """Seconds (r,) not exceeded with probability ``level``, between the bounds of Cantelli [1]_.
+        """Seconds (r,) not exceeded with probability ``level``, one of the usual percentiles."""
+        (low, high), (part, _) = self._around(*self._known, np.array([level]))
+        return np.asarray((low + part * (high - low))[0])
 
-        References
-        ----------
-        .. [1] Cantelli (1928), "Sui confini della probabilità", Atti del Congresso Internazionale dei
-           Matematici 6, 47-59.
-        """
-        spread = np.sqrt(self.var)
-        low = np.maximum(self.mean - spread * np.sqrt((1 - level) / level) - 1e-9, 0.0)
-        high = self.mean + spread * np.sqrt(level / (1 - level)) + 1e-9
-        at_low, at_high = np.zeros_like(low), np.ones_like(high)
-        for _ in range(_FEWER if self.law == "bounded" else _HALVINGS):
-            middle = (low + high) / 2
-            share = self._cdf(middle)
-            under = share < level
-            low, high = np.where(under, middle, low), np.where(under, high, middle)
-            at_low, at_high = np.where(under, share, at_low), np.where(under, at_high, share)
-        part = (level - at_low) / np.maximum(at_high - at_low, 1e-12)
-        return np.asarray(low + np.clip(part, 0.0, 1.0) * (high - low))
+    @staticmethod
+    def _around(times: Floats, shares: Floats, levels: Floats) -> tuple[tuple[Floats, Floats], ...]:
+        """Known times (levels, r) below and above each level; how far between them it is, and how much there
+        is between them. Longer times are rarer by about the same factor for each second."""
+        above = (shares[:, None] < levels[:, None]).sum(axis=0).clip(1, len(shares) - 1)
+        ends = [np.take_along_axis(times, place, axis=0) for place in (above - 1, above)]
+        at_low, at_high = (
+            np.log(np.maximum(1 - np.take_along_axis(shares, place, axis=0), _LEAST))
+            for place in (above - 1, above)
+        )
+        width = at_low - at_high
+        part = (at_low - np.log(1 - levels)[:, None]) / np.maximum(width, 1e-12)
+        return (ends[0], ends[1]), (np.clip(part, 0.0, 1.0), width)
 
     def within(self, limit_s: float | None) -> Floats:
         """Probability (r,) of at most ``limit_s``; of anything if there is no limit."""
-        return np.ones_like(self.mean) if limit_s is None else self._cdf(np.full_like(self.mean, limit_s))
+        if limit_s is None:
+            return np.ones_like(self.mean)
+        return self._cdf(np.full_like(self.mean, limit_s), self._shares)

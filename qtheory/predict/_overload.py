@@ -16,6 +16,7 @@ from ._astray import Astray
 from ._emptying import emptied_s
 from ._fluid import Fluid
 from ._gridlaw import GridLaw, law_of_atoms
+from ._normal import THREE, THREE_WEIGHTS
 from ._numeric import statistics
 from ._setting import Setting
 from ._steps import Rule
@@ -25,7 +26,6 @@ __all__ = ["finite"]
 
 Floats = NDArray[np.float64]
 
-_NODES, _WEIGHTS = np.array([-1.7321, 0.0, 1.7321]), np.array([1.0, 4.0, 1.0]) / 6  # of the normal law
 _LEVELS = (np.arange(8) + 0.5) / 8  # of the wait
 
 
@@ -61,7 +61,7 @@ class _Run:
         found: dict[str, Any] = {"mean_decoding": 0.0, "makespan_s": span_s}
         if demand.mean_decode > 0:
             steps, probs, seconds = self.decodes
-            each = np.broadcast_to(probs[:, None] * _WEIGHTS, seconds.shape)
+            each = np.broadcast_to(probs[:, None] * THREE_WEIGHTS, seconds.shape)
             laws["tpot"] = law_of_atoms((seconds / steps[:, None]).ravel(), each.ravel())
             gap_s = float((seconds * each).sum()) / len(times) / demand.mean_decode
             laws["itl"] = self._gaps(gap_s)
@@ -139,7 +139,7 @@ class _Run:
             stall2 = min(stall2, max(above * (longest - above), 0.0))
         spread = np.sqrt(stall2 * steps)
         least = 0.98 * engine.decode_s(1) * steps
-        seconds = mean[:, :, None] + _NODES * spread[:, None]
+        seconds = mean[:, :, None] + THREE * spread[:, None]
         return steps, probs, np.maximum(seconds, least[:, None])
 
     def _quick(self, limit_s: float | None) -> Floats:
@@ -148,7 +148,7 @@ class _Run:
         one = self.fluid.engine.demand.one_token_prob
         if limit_s is None or not len(steps):
             return np.ones(len(seconds))
-        inside = (seconds / steps[:, None] <= limit_s) @ _WEIGHTS
+        inside = (seconds / steps[:, None] <= limit_s) @ THREE_WEIGHTS
         return np.asarray(np.minimum(one + inside @ probs, 1.0))
 
     def _whole(self) -> GridLaw:

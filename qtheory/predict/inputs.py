@@ -72,6 +72,17 @@ class Engine:
         )
         return self.step_time.step_s(load)
 
+    def steps_s(self, prompt_tokens: Floats | float, n_decodes: Floats | float) -> Floats:
+        """`step_s` of arrays that broadcast, at once where the step time can."""
+        demand = self.demand
+        tokens, n = np.broadcast_arrays(np.asarray(prompt_tokens, float), np.asarray(n_decodes, float))
+        many = getattr(self.step_time, "steps_s", None)
+        if many is None:
+            each = zip(tokens.ravel().tolist(), n.ravel().tolist(), strict=True)
+            return np.array([self.step_s(t, k) for t, k in each]).reshape(tokens.shape)
+        load = (n, n * demand.mean_context, tokens, tokens * demand.mean_depth, tokens)
+        return np.asarray(many((*load, n + tokens / demand.mean_prompt)))
+
     def decode_s(self, n_decodes: float) -> float:
         """Seconds of a step of decodes alone; of one decode if there are fewer."""
         return self.step_s(0.0, max(n_decodes, 1.0))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
+from ._alike import Alike
 from ._cells import spread
 from ._release import releases_per_step
 from ._steps import Rule
@@ -21,7 +23,7 @@ Floats = NDArray[np.float64]
 _CELLS = 400
 _HARDLY = 1e-3  # share of what runs that memory may cost and is passed over
 _NEVER = 1e-280
-_SETTLED = 1e-9  # of a fixed point
+_SETTLED, _LEAST_SLOPE = 1e-9, 0.05  # of a fixed point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,13 @@ def limit_of(engine: Engine, rule: Rule) -> Limit:
     >>> print(f"{limit.rate_rps:.2f} rps, {limit.binds}")
     9.01 rps, slots
     """
-    by_slots = _by_slots(engine, rule)
+    return _limit_of(Alike(engine), rule)
+
+
+@lru_cache(maxsize=8)
+def _limit_of(alike: Alike, rule: Rule) -> Limit:
+    """Once for all rates of a sweep, and both tiers."""
+    engine, by_slots = alike.engine, _by_slots(alike.engine, rule)
     if not rule.mixed:
         return by_slots
     demand = engine.demand
@@ -141,20 +149,21 @@ def _by_slots(engine: Engine, rule: Rule) -> Limit:
     redone = redone_frac(engine)
     room = rule.room_tokens(engine, n)
     each = per_step = n / max(demand.mean_decode, 1.0)  # requests that a step of decodes ends
+    before: tuple[float, float] | None = None
     for _ in range(12 if rule.mixed else 1):
         tokens, mass = _served_tokens(engine, each, 1 + redone, n)
         n_steps = np.maximum(tokens / room, 1.0)
         steps = float(mass @ n_steps) if rule.mixed else 1.0  # steps beyond the first decode as well
-        each, before = per_step * steps, each
-        if abs(each - before) <= _SETTLED * each:
+        more = per_step * steps - each
+        if abs(more) <= _SETTLED * each:
             break
+        slope = -1.0 if before is None else min((more - before[1]) / (each - before[0]), -_LEAST_SLOPE)
+        each, before = each - more / slope, (each, more)
     if engine.is_kv_limited and not rule.mixed:
         tokens, mass = _in_clumps(engine, n, tokens, mass)
-    times = [_seconds(engine, rule, n, t, room) for t in tokens]
+    times = _seconds(engine, rule, n, tokens, room)
     binds = "KV memory" if engine.is_kv_limited else "slots"
-    return Limit(
-        rate_rps=per_step * steps / float(mass @ np.array(times)), running=n, binds=binds, redone_frac=redone
-    )
+    return Limit(rate_rps=per_step * steps / float(mass @ times), running=n, binds=binds, redone_frac=redone)
 
 
 def _in_clumps(engine: Engine, n: float, tokens: Floats, mass: Floats) -> tuple[Floats, Floats]:
@@ -168,12 +177,13 @@ def _in_clumps(engine: Engine, n: float, tokens: Floats, mass: Floats) -> tuple[
     return found, less
 
 
-def _seconds(engine: Engine, rule: Rule, n: float, tokens: float, room: float) -> float:
+def _seconds(engine: Engine, rule: Rule, n: float, tokens: Floats, room: float) -> Floats:
     """The steps of these prompt tokens, with all decodes in each or one step of them behind."""
-    if tokens <= 0:
-        return engine.decode_s(n)
-    decodes, alone = (n, 0.0) if rule.mixed else (0.0, engine.decode_s(n))
-    return max(tokens / room, 1.0) * engine.step_s(min(tokens, room), decodes) + alone
+    alone, some = engine.decode_s(n), tokens > 0
+    decodes, behind = (n, 0.0) if rule.mixed else (0.0, alone)
+    taken = np.where(some, np.minimum(tokens, room), 1.0)
+    seconds = np.maximum(tokens / room, 1.0) * engine.steps_s(taken, decodes) + behind
+    return np.where(some, seconds, alone)
 
 
 def _prefill_steps(engine: Engine) -> float:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from qtheory.basics.errors import ConfigError
 from qtheory.system.hardware import Hardware
 from qtheory.system.models import WEIGHT_BYTES, ModelSpec, kv_bytes_each, weight_bytes_each
@@ -11,6 +14,8 @@ from qtheory.system.models import WEIGHT_BYTES, ModelSpec, kv_bytes_each, weight
 from .protocol import StepLoad
 
 __all__ = ["NO_LIMIT", "Costs", "costs", "joined"]
+
+Floats = NDArray[np.float64]
 
 NO_LIMIT = 1e18  # tokens; a window that is never reached
 
@@ -101,6 +106,34 @@ class Costs(NamedTuple):
             self.link,
             self.linear_write,
         )
+
+    def steps_s(self, load: tuple[Floats, ...]) -> Floats:
+        """The same of many steps at once; an array of each number of their loads."""
+        n, context, prompt, work, read, sampled = load
+        tokens, least = n + prompt, np.minimum
+        products: list[tuple[Floats, Floats]] = [
+            (self.linear_compute * tokens, self.linear_read + self.linear_write * tokens)
+        ]
+        if self.expert_read:
+            read_s = self.expert_read * (1.0 - self.expert_miss**tokens)
+            products.append((self.expert_compute * tokens, read_s))
+        products.append((self.head_compute * sampled, np.where(sampled > 0, self.head_read, 0.0)))
+        seconds = self.fixed + self.link * tokens
+        for compute, memory in products:
+            if self.corner:
+                seconds = seconds + (compute**self.corner + memory**self.corner) ** (1 / self.corner)
+            else:
+                seconds = seconds + np.maximum(compute, memory)
+        if self.parts_fixed:
+            seconds = seconds + least(self.whole_fixed + self.whole_link * tokens, self.parts_fixed)
+        seconds = seconds + self.decode_full * least(context, n * self.top_k) + self.state * n
+        seconds = seconds + self.decode_short * least(context, n * self.window)
+        compute = self.prompt_full * least(work, prompt * self.top_k) + self.prompt_expand * (read - prompt)
+        compute = compute + self.prompt_short * least(work, prompt * self.window)
+        memory = self.prompt_read_full * read
+        if self.prompt_short:
+            memory = memory + self.prompt_read_short * least(read, prompt + self.window)
+        return np.asarray(seconds + np.maximum(compute, memory))
 
     def step_s(self, load: StepLoad) -> float:
         """Seconds of one step of any model."""

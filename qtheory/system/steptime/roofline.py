@@ -125,6 +125,10 @@ class Roofline:
             return seconds
         return self._costs.step_s(load)
 
+    def steps_s(self, load: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+        """Seconds of many steps at once; ``load`` has an array for each number of a `StepLoad`."""
+        return self._costs.steps_s(load)
+
     def decode_line(self, n_decodes: int) -> tuple[float, float] | None:
         """Exact line of a step of decodes; None where a window or a sparse selection bends it.
 

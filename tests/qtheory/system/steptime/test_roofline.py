@@ -183,3 +183,13 @@ def test_datasheet_presets_are_near_passes_composed_from_measured_kernels(shared
     assert sum(map(len, errors.values())) > 3000
     for each in errors.values():
         assert statistics.median(each) < 0.15
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_many_steps_at_once_take_what_each_takes(case: tuple[str, str, int]) -> None:
+    hardware, model, tp = case
+    steps = Roofline(hardware=find_hardware(hardware), model=find_model(model), tp=tp)
+    loads = [decodes(n, 900) for n in (1, 40, 200)] + [chunk(800, 512, with_decodes=decodes(8, 9_000))]
+    loads += [StepLoad(prefill_tokens=4, prefill_work=10.0, prefill_context_tokens=4)]
+    found = steps.steps_s(tuple(np.array(loads, dtype=float).T))
+    assert found == pytest.approx([steps.step_s(load) for load in loads], rel=1e-12)
