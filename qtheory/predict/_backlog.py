@@ -141,10 +141,11 @@ def solve_backlog(mesh: Mesh) -> Backlog:
             break
         n_y = math.ceil(higher * finer * mesh.n_y)
         coarser = max(n_y / _MOST_LEVELS, 1.0)
+        top, level = mesh.level / finer * n_y, mesh.level * coarser / finer
         mesh = replace(
             mesh,
             n_y=math.ceil(n_y / coarser),
-            level=mesh.level * coarser / finer,
+            level=mesh.met_by(level, top),
             leaner=leaner,
             n_up=min(math.ceil(finer * mesh.n_up), _MOST_UP),
         )

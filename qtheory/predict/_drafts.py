@@ -169,6 +169,7 @@ def _with_jumps(draft: Mesh, chain: StepsAt) -> Mesh:
             n_up += 1
         else:
             level *= 1.25
+    level = draft.met_by(level, top)
     n_y = max(8, math.ceil(top / level) + 1)
     return replace(draft, level=level, n_y=n_y, n_up=n_up, waiting=_waiting_work(draft, chain))
 

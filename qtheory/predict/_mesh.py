@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,6 +65,16 @@ class Mesh:
     def _rest(self) -> Floats:
         """Decode work (n_w, n_y) less what waits in the mean; below zero where less than that waits."""
         return np.asarray(self.level * np.arange(self.n_y)[None, :] - self.waiting[:, None])
+
+    def met_by(self, level: float, top: float) -> float:
+        """The width next to ``level`` with which one of those up to ``top`` lies where all places are taken.
+
+        If the last one before lay little short of it, work that is hardly below full would count for full.
+        """
+        slots = self.engine.slots
+        if level <= 1 or top < slots:
+            return level
+        return slots / max(min(round(slots / level), math.floor(slots)), 1)
 
     def leaner_by(self, law: Floats) -> tuple[Floats, float]:
         """What makes the mean number running at each w, by a law (n_w, n_y) of states, that of the work that

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from qtheory.predict import limit_rps, predict
+from qtheory.predict._backlog import solve_backlog
 from qtheory.predict._bursts import bursts_of
 from qtheory.predict._drafts import make_mesh
+from qtheory.predict._first_token import first_token
 from qtheory.predict._followers import followed
 from qtheory.predict._mesh import StepsAt
 from qtheory.predict._models import prepared
@@ -94,3 +99,17 @@ def test_queues_of_more_tokens_than_steps_of_a_small_budget_reach_are_held() -> 
     found = settled(setting.engine, Rule(mixed=True), setting.rate_rps)
     assert found.mesh.cell * found.mesh.n_w > 30 * setting.engine.demand.mean_prompt
     assert float(found.in_time[-3:].sum()) < 2e-3
+
+
+def test_how_long_requests_wait_for_a_slot_does_not_depend_on_where_the_levels_lie() -> None:
+    code = {"hardware": "h100", "model": "qwen3-30b-a3b", "workload": "code", "kv_blocks": 60_000}
+    setting = _setting(0.8, **code, scheduler="fcfs")
+    mesh = make_mesh(setting.engine, Rule(mixed=False), setting.rate_rps)
+    top = mesh.level * (mesh.n_y - 1)
+    found = []
+    for width in (4.2, 4.05):
+        level = mesh.met_by(width, top)
+        assert setting.engine.slots / level == pytest.approx(round(setting.engine.slots / level))
+        finer = replace(mesh, level=level, n_y=math.ceil(top / level) + 1, n_up=2)
+        found.append(first_token(solve_backlog(finer)).law.mean_s)
+    assert max(found) < 1.02 * min(found)
