@@ -8,11 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from qtheory.system.steptime import StepLoad
-
 from ._cells import between, spread
 from ._round_longest import longest_of_full
 from ._round_room import Room
+from ._round_steps import RoundSteps
 from .inputs import Engine
 
 __all__ = ["Rounds"]
@@ -21,7 +20,6 @@ Floats = NDArray[np.float64]
 
 _COARSE, _FINE = 7, 500  # amounts of prompt tokens of a batch
 _CELLS = 800  # of the tokens of a batch
-_N_STEPS = 44  # places in an output at which a step is computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +28,7 @@ class Rounds:
 
     A batch of b computes its prompts in one step; then each step decodes those that are left. The longest
     output has the law F^b; given that it is m, each of the others is left at step j with probability
-    P(d >= j | d <= m), and their number is taken at its mean.
+    P(d >= j | d <= m), see `RoundSteps`.
     """
 
     engine: Engine
@@ -68,71 +66,28 @@ class Rounds:
         )
 
     @cached_property
+    def _steps(self) -> RoundSteps:
+        return RoundSteps(self.engine, self.sizes)
+
+    @property
     def places(self) -> Floats:
         """Decode steps (j,) from 0 to the longest output."""
-        longest = max(float(self.engine.demand.decode_steps.max()), 1.0)
-        early = np.arange(min(longest, 6.0) + 1)
-        return np.unique(np.concatenate([early, np.round(np.geomspace(1.0, longest, _N_STEPS))]))
+        return self._steps.places
 
-    @cached_property
+    @property
     def left(self) -> Floats:
-        """P(d >= j) (j,) at the middle of the steps up to each place."""
-        return self._left_at(self.places)
-
-    def _left_at(self, places: Floats) -> Floats:
-        demand = self.engine.demand
-        order = np.argsort(demand.decode_steps)
-        steps, below = demand.decode_steps[order], np.cumsum(demand.decode_probs[order])
-        found = np.searchsorted(steps, places - 0.5, side="right") - 1
-        return np.asarray(1 - np.where(found >= 0, below[np.maximum(found, 0)], 0.0))
-
-    @cached_property
-    def _steps(self) -> tuple[Floats, Floats]:
-        """Numbers decoding (n,), and seconds (n, j) of a step of so many at each place."""
-        engine, demand = self.engine, self.engine.demand
-        numbers = self.sizes
-        weight = demand.decode_probs * demand.prompt_given_decode
-        table = []
-        for place, left in zip(self.places, self.left, strict=True):
-            longer = demand.decode_steps >= max(place, 1.0) - 0.5
-            prompt = float(weight[longer].sum()) / max(float(demand.decode_probs[longer].sum()), 1e-12)
-            context = (prompt if left > 0 else demand.mean_prompt) + max(place, 1.0)
-            table.append(
-                [
-                    engine.step_time.step_s(
-                        StepLoad(n, n * context, n_sampled=n)  # means need not be whole
-                    )
-                    for n in numbers
-                ]
-            )
-        return numbers, np.array(table).T
-
-    def step_s(self, n: Floats) -> Floats:
-        """Seconds (..., j) of steps at each place, by the number that decodes there."""
-        numbers, table = self._steps
-        if len(numbers) == 1:
-            return np.broadcast_to(table[0], n.shape)
-        low, share = between(numbers, n)
-        j = np.arange(len(self.places))
-        return np.asarray((1 - share) * table[low, j] + share * table[low + 1, j])
-
-    def _up_to(self, seconds: Floats) -> Floats:
-        """Time (..., j) of the decodes up to each place."""
-        widths = np.diff(self.places)
-        middle = (seconds[..., 1:] + seconds[..., :-1]) / 2
-        middle[..., 0] = seconds[..., 1]  # there is no step 0
-        start = np.zeros((*seconds.shape[:-1], 1))
-        return np.concatenate([start, np.cumsum(middle * widths, axis=-1)], axis=-1)
+        """P(d >= j) (j,) of each place."""
+        return self._steps.left
 
     @cached_property
     def member_steps_s(self) -> Floats:
         """Seconds (k, j) of the steps that a member of a batch of each size sees."""
-        return self.step_s(1 + (self.sizes[:, None] - 1) * self.left[None, :])
+        return self._steps.mean_s(self.sizes[:, None] - 1, self.left[None, :])
 
     @cached_property
     def member_s(self) -> Floats:
         """Seconds (k, j) from its first token that a member of each batch needs for so many steps."""
-        return self._up_to(self.member_steps_s)
+        return self._steps.up_to(self.member_steps_s)
 
     @cached_property
     def _longest(self) -> tuple[Floats, Floats, Floats]:
@@ -157,8 +112,7 @@ class Rounds:
         shorter = np.clip(1 - (1 - below[:, None]) / np.maximum(self.left[None, :], 1e-12), 0.0, 1.0)
         still = np.where(self.places[None, :] <= lengths[:, None], self.left[None, :] * shorter, 0.0)
         still = np.minimum(still / below[:, None], 1.0)  # (m, j) P(d >= j | d <= m)
-        n = 1 + (self.sizes[:, None, None] - 1) * still
-        total = self._up_to(self.step_s(n))  # (k, m, j)
+        total = self._steps.up_to(self._steps.mean_s(self.sizes[:, None, None] - 1, still))  # (k, m, j)
         at = np.searchsorted(self.places, lengths)
         at = np.minimum(at, len(self.places) - 1)
         low = np.maximum(at - 1, 0)
