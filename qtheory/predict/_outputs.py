@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._backlog import Backlog
-from ._by_length import groups_of, place_ratios, prompt_waits
+from ._by_length import ByLength, behind_ratios, groups_of, place_ratios, prompt_waits
 from ._kinds import Kind, Kinds
 from ._mesh import StepsAt
 from ._numeric import gap_of
 from .limits import Limit, redone_frac
 
-__all__ = ["Outputs", "cuts_of", "outputs_of"]
+__all__ = ["Outputs", "Waits", "cuts_of", "outputs_of"]
 
 Floats = NDArray[np.float64]
 
@@ -32,31 +33,70 @@ class Outputs:
     kind: Kind
 
 
-def outputs_of(found: Kinds, limit: Limit, more: float) -> list[Outputs]:
-    """Requests by the length of their outputs, with waits as at ``more`` times the load.
+@dataclass(frozen=True, eq=False)
+class Waits:
+    """What each output length (g,) waits for, at ``more`` times the load of the chain.
 
     The chain of the order of arrival has waits that prompts make for prompts, and beyond them those that the
     running requests make, which leave fewer places or less of the budget while they are many. Both are shared
     out among the lengths, each in its way.
     """
-    mesh = found.backlog.mesh
-    engine = mesh.engine
-    waits = prompt_waits(engine, _busy(found.backlog), mesh.cell, more)
-    whole = found.ahead_tokens + found.begun_tokens
-    load = mesh.rate_rps / limit.rate_rps
-    by_running = min(_by_running(found.backlog), whole)
-    tokens = waits.tokens * ((whole - by_running) / waits.in_order_tokens)
-    if more > 1 and limit.binds != "token budget":  # up to one request for each place that gets free
-        always = engine.demand.mean_prompt / (1 - load)
-        by_running += (more - 1) * load / (1 - load) * max(always - by_running, 0.0)
-    wait_s = by_running / (mesh.rate_rps * engine.demand.mean_prompt)  # by Little's law
-    wait_steps = wait_s / max(gap_of(found.backlog), 1e-12)
-    lost = redone_frac(engine)
-    tokens += by_running / (1 + lost) * place_ratios(engine.demand, load, wait_steps, more)
-    if lost > 0:  # a place that is lost again is no end of the wait, which is for all of the work
-        lasting = place_ratios(engine.demand, load, np.inf, more)
-        tokens += by_running * lost / (1 + lost) * lasting
-    ratios = np.maximum(tokens - found.rest_tokens, 0.0) / max(found.ahead_tokens, 1e-12)
+
+    found: Kinds
+    limit: Limit
+    more: float = 1.0
+
+    @cached_property
+    def prompts(self) -> ByLength:
+        """Of prompts alone."""
+        mesh = self.found.backlog.mesh
+        return prompt_waits(mesh.engine, _busy(self.found.backlog), mesh.cell, self.more)
+
+    @cached_property
+    def tokens(self) -> Floats:
+        """Tokens (g,) that are done before a prompt gets its turn, without those of its own batch."""
+        found, more = self.found, self.more
+        mesh = found.backlog.mesh
+        engine, waits = mesh.engine, self.prompts
+        whole = found.ahead_tokens + found.begun_tokens
+        load = mesh.rate_rps / self.limit.rate_rps
+        by_running = min(_by_running(found.backlog), whole)
+        tokens = waits.tokens * ((whole - by_running) / waits.in_order_tokens)
+        if more > 1 and self.limit.binds != "token budget":  # up to one request for each place that gets free
+            always = engine.demand.mean_prompt / (1 - load)
+            by_running += (more - 1) * load / (1 - load) * max(always - by_running, 0.0)
+        wait_s = by_running / (mesh.rate_rps * engine.demand.mean_prompt)  # by Little's law
+        wait_steps = wait_s / max(gap_of(found.backlog), 1e-12)
+        lost = redone_frac(engine)
+        tokens += by_running / (1 + lost) * place_ratios(engine.demand, load, wait_steps, more)
+        if lost > 0:  # a place that is lost again is no end of the wait, which is for all of the work
+            lasting = place_ratios(engine.demand, load, np.inf, more)
+            tokens += by_running * lost / (1 + lost) * lasting
+        return tokens
+
+    @property
+    def behind(self) -> Floats:
+        """Tokens behind, when the first token comes, to those in order of arrival: of outputs that decode."""
+        backlog = self.found.backlog
+        mesh, n = backlog.mesh, backlog.mean_running
+        demand = mesh.engine.demand
+        room, mean = mesh.rule.room_tokens(mesh.engine, n), demand.mean_prompt
+        own_s = mesh.engine.step_s(min(room, mean), n) * max(mean / room, 1.0)
+        ratios = behind_ratios(
+            demand,
+            self.tokens + self.prompts.mates * mean,
+            waiting=self.found.ahead_tokens + self.found.begun_tokens,
+            own=mesh.rate_rps * mean * own_s,
+            room=max(room - mean, 0.0),
+        )
+        return ratios[len(ratios) - len(demand.decode_groups[0]) :]
+
+
+def outputs_of(waits: Waits) -> list[Outputs]:
+    """Requests by the length of their outputs."""
+    found = waits.found
+    engine = found.backlog.mesh.engine
+    ratios = np.maximum(waits.tokens - found.rest_tokens, 0.0) / max(found.ahead_tokens, 1e-12)
     steps, weights, _ = groups_of(engine.demand)
     kinds = []
     for first, last in cuts_of(weights):
@@ -67,8 +107,8 @@ def outputs_of(found: Kinds, limit: Limit, more: float) -> list[Outputs]:
             weights=part,
             ratios=ratios[some],
             overtaken=max(1 - float(part @ ratios[some]), 0.0),
-            mates=float(part @ waits.mates[some]),
-            noise_tokens=waits.noise_tokens[some],
+            mates=float(part @ waits.prompts.mates[some]),
+            noise_tokens=waits.prompts.noise_tokens[some],
         )
         low = -1.0 if first == 0 else float(steps[first - 1])
         kinds.append(Outputs(low=low, high=float(steps[last - 1]), share=share, kind=kind))

@@ -15,10 +15,11 @@ from ._alike import Alike
 from ._backlog import Backlog
 from ._by_length import groups_of, place_ratios, prompt_waits
 from ._closed import formulas_of
-from ._first_token import FirstToken, first_token
+from ._first_token import first_token
+from ._full_steps import FullSteps
 from ._kinds import Kinds
 from ._numeric import Steady, columns_of, decoded, gap_of
-from ._outputs import Outputs, cuts_of, outputs_of
+from ._outputs import Outputs, Waits, cuts_of, outputs_of
 from ._per_token import DecodeAtoms
 from ._setting import Setting
 from ._settled import settled
@@ -57,14 +58,15 @@ def numeric(setting: Setting) -> dict[str, Any]:
 def _steady(setting: Setting, part: Served) -> dict[str, Any]:
     """Columns of those that are served, at a rate up to their limit."""
     chain = _chain_of(setting.engine, setting.rate_rps, part)
-    backlog, found, decode, factor = chain.backlog, chain.found, chain.decode, chain.factor
+    backlog, found = chain.backlog, chain.found
     rate_rps = backlog.mesh.rate_rps
     load = rate_rps / part.limit.rate_rps
     beyond = max((setting.rate_rps / part.limit.rate_rps - load) / (1 - load), 0.0)
-    states = [(1 - beyond, _capped(backlog, decode, factor), factor)]
+    full = FullSteps(backlog)
+    states = [(1 - beyond, full.bounded(chain.decode, chain.factor), chain.factor)]
     if beyond > 0:
-        states.append((beyond, *_always_full(backlog, decode, factor, part)))
-    parts = outputs_of(found, part.limit, setting.rate_rps / rate_rps)
+        states.append((beyond, *_always_full(chain, full, part)))
+    parts = outputs_of(Waits(found, part.limit, setting.rate_rps / rate_rps))
     points = [
         (share * some.share, Steady(backlog=backlog, first=first, decode=_part(each, some), by_little=scale))
         for first, some in zip(found.laws([some.kind for some in parts]), parts, strict=True)
@@ -94,23 +96,25 @@ class _Chain:
     factor: float
 
     @classmethod
-    def of(cls, backlog: Backlog) -> _Chain:
+    def of(cls, backlog: Backlog, limit: Limit) -> _Chain:
         base = first_token(backlog)
-        decode, factor = decoded(backlog, base, _behind(backlog, base))
-        return cls(backlog=backlog, found=Kinds(backlog, base), decode=decode, factor=factor)
+        found = Kinds(backlog, base)
+        decode, factor = decoded(backlog, base, Waits(found, limit).behind)
+        return cls(backlog=backlog, found=found, decode=decode, factor=factor)
 
 
 def _chain_of(engine: Engine, rate_rps: float, part: Served) -> _Chain:
     """The chain of those that are served: the same one for all rates near the limit."""
     if part.share == 1 and rate_rps >= _SAFE_LOAD * part.limit.rate_rps:
         return _near_limit(Alike(engine))
-    return _Chain.of(_below(engine, rate_rps, part.limit))
+    return _Chain.of(_below(engine, rate_rps, part.limit), part.limit)
 
 
 @lru_cache(maxsize=2)
 def _near_limit(alike: Alike) -> _Chain:
     """The chain of all requests as near to their limit as it goes."""
-    return _Chain.of(_below(alike.engine, np.inf, limit_of(alike.engine, _RULE)))
+    found = limit_of(alike.engine, _RULE)
+    return _Chain.of(_below(alike.engine, np.inf, found), found)
 
 
 def _below(engine: Engine, rate_rps: float, found: Limit) -> Backlog:
@@ -125,43 +129,18 @@ def _below(engine: Engine, rate_rps: float, found: Limit) -> Backlog:
     return settled(engine, _RULE, _SAFER_LOAD * found.rate_rps)
 
 
-def _always_full(
-    backlog: Backlog, decode: DecodeAtoms, factor: float, part: Served
-) -> tuple[DecodeAtoms, float]:
+def _always_full(chain: _Chain, full: FullSteps, part: Served) -> tuple[DecodeAtoms, float]:
     """Decode times, and by what to multiply them, while there is always somebody to serve: each step spends
     the budget, or has its mean gap."""
     if part.limit.binds == "token budget":
-        seconds = np.broadcast_to(part.gap_s * decode.steps[:, None], decode.seconds.shape)
-        return replace(decode, seconds=seconds), 1.0
-    slower = factor * part.gap_s / max(gap_of(backlog), 1e-300)
-    return _capped(backlog, decode, slower), slower
-
-
-def _capped(backlog: Backlog, decode: DecodeAtoms, factor: float) -> DecodeAtoms:
-    """Decode times of no more than steps that spend the budget, beside as many decodes as run in the mean:
-    those that go first while prompts wait are soon gone."""
-    engine, n = backlog.mesh.engine, backlog.mean_running
-    most_s = engine.step_s(_RULE.room_tokens(engine, n), n) / factor
-    return replace(decode, seconds=np.minimum(decode.seconds, most_s * decode.steps[:, None]))
+        return full.always(chain.decode, part.gap_s), 1.0
+    slower = chain.factor * part.gap_s / max(gap_of(chain.backlog), 1e-300)
+    return full.bounded(chain.decode, slower), slower
 
 
 def _of_all(columns: dict[str, Any], served: float) -> dict[str, Any]:
     """Goodput as a share of all that arrive; those that are never served count as given up."""
     return columns | {"goodput_frac": served * columns["goodput_frac"], "shed_frac": 1 - served}
-
-
-def _behind(backlog: Backlog, first: FirstToken) -> Floats:
-    """Tokens behind a request (g,) when it begins to decode, to those in order of arrival.
-
-    Who overtakes has those behind it whom it overtakes, but fewer who came in its shorter wait: that is the
-    same. Of those who came with it the ones with longer outputs are behind, in place of half of them.
-    """
-    demand, mesh = backlog.mesh.engine.demand, backlog.mesh
-    mates = max(demand.burstiness - 1, 0.0)
-    _, weights, _ = demand.decode_groups
-    shorter = demand.one_token_prob + np.cumsum(weights) - weights / 2
-    after = float(first.weights @ first.behind @ np.arange(mesh.n_w)) * mesh.cell / demand.mean_prompt
-    return np.asarray(1 + mates * (0.5 - shorter) / max(after, mates / 2, 1e-9))
 
 
 def _part(decode: DecodeAtoms, outputs: Outputs) -> DecodeAtoms:
