@@ -1,4 +1,4 @@
-"""What the claims on queueing in general share: one small card under the retrieval load, by both routes."""
+"""What the claims on queueing in general share: one small card under a load, by both routes."""
 
 from __future__ import annotations
 
@@ -21,30 +21,32 @@ __all__ = ["goodput_frac", "predicted", "simulated"]
 _SEED = 20261130
 
 
-def _scenario(scheduler: str, rate_rps: float, n: int = 1) -> Scenario:
-    return Scenario(hardware="rtx3050", workload="rag", scheduler=scheduler, rate_rps=rate_rps, requests=n)
+def _scenario(scheduler: str, rate_rps: float, n: int = 1, workload: str = "rag") -> Scenario:
+    return Scenario(hardware="rtx3050", workload=workload, scheduler=scheduler, rate_rps=rate_rps, requests=n)
 
 
-def predicted(scheduler: str, rate_rps: float, *, duration_s: float | None = None) -> Prediction:
+def predicted(
+    scheduler: str, rate_rps: float, *, duration_s: float | None = None, workload: str = "rag"
+) -> Prediction:
     """Theory, numeric tier; of all requests of a limited time if one is given."""
-    scenario = _scenario(scheduler, rate_rps)
+    scenario = _scenario(scheduler, rate_rps, workload=workload)
     return predict(replica_of(scenario), workload_of(scenario), rate_rps=rate_rps, duration_s=duration_s)
 
 
 @cache
-def simulated(scheduler: str, rate_rps: float, n: int) -> Records:
+def simulated(scheduler: str, rate_rps: float, n: int, workload: str = "rag") -> Records:
     """One run of ``n`` requests."""
-    scenario = _scenario(scheduler, rate_rps, n)
+    scenario = _scenario(scheduler, rate_rps, n, workload)
     spec = replica_of(scenario)
     asked = workload_of(scenario).generate(np.random.default_rng(_SEED))
     held = Replica(step_time=spec.step_time, n_blocks=spec.n_blocks, block_tokens=spec.block_tokens)
     return engine.simulate(asked, make_policy(spec.scheduler), held)
 
 
-def goodput_frac(scheduler: str, rate_rps: float, n: int) -> float:
+def goodput_frac(scheduler: str, rate_rps: float, n: int, workload: str = "rag") -> float:
     """Share of good requests in a simulated run."""
-    slo = workload_of(_scenario(scheduler, rate_rps)).slo
-    records = simulated(scheduler, rate_rps, n)
+    slo = workload_of(_scenario(scheduler, rate_rps, workload=workload)).slo
+    records = simulated(scheduler, rate_rps, n, workload)
     outputs = records.requests.output_tokens
     good = metrics.good(
         slo,
