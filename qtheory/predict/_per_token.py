@@ -18,10 +18,12 @@ from scipy.special import betaincinv, gammaincinv
 
 from ._backlog import Backlog
 from ._cells import between
+from ._counts import unseen_var
 from ._first_token import FirstToken
 from ._followers import followed
 from ._mesh import Mesh, StepsAt
 from ._most_stall import most_stall_s
+from ._slow import Slow
 
 __all__ = ["DecodeAtoms", "decode_atoms"]
 
@@ -63,8 +65,9 @@ class _Held:
     lone_start: float  # probability that nothing waits at first
     lone_next: float  # and again after a step of decodes only
 
-    def at(self, d: float, own: float, later: float) -> tuple[float, float]:
-        """Mean and variance of d gaps if ``own`` times as much as usual is behind, and ``later`` follow."""
+    def at(self, d: float, own: float, later: float, later_var: float) -> tuple[float, float]:
+        """Mean and variance of d gaps if ``own`` times as much as usual is behind, and ``later`` follow, of
+        whose number the variance is that much larger."""
         place = min(d, float(_LONGEST))
         steps = np.arange(_LONGEST + 1.0)
         half = _LONGEST // 2
@@ -76,7 +79,8 @@ class _Held:
             )
         )  # fmt: skip
         mean += (d - place) * self.gap_s + (own - 1) * more + later * each
-        return mean, max(var + (d - place) * slope + (own - 1) * more_var + later * each_var, 0.0)
+        var += (d - place) * slope + (own - 1) * more_var + later * each_var + later_var * each**2
+        return mean, max(var, 0.0)
 
 
 def _held(mesh: Mesh, running: float, start: Floats) -> _Held:
@@ -181,9 +185,10 @@ def decode_atoms(
     gap_s = float(np.interp(backlog.mean_running, nodes, gaps))
     slope = float(np.interp(backlog.mean_running, nodes, np.gradient(gaps, nodes)))
     feedback = min(max(mesh.rate_rps * mesh.engine.demand.mean_decode * slope, 0.0), 0.97)
-    slow = _Slow.of(backlog, slope, mesh.remaining * gap_s / (1 - feedback))
+    slow = Slow.of(backlog, slope, mesh.remaining * gap_s / (1 - feedback))
     shape = (len(first.weights), len(steps), len(_MASS) + 1)
     seconds, mass, means = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
+    apart = (not at_once) * unseen_var(mesh.engine.demand, mesh.rate_rps, first.law.mean_s, steps * gap_s)
     for g, d in enumerate(steps):
         place = between(nodes, stay.seen(d * gap_s, slow.memory_s))
         longer = 1 + own * (prompts[g] / mesh.engine.demand.mean_prompt - 1)
@@ -191,7 +196,7 @@ def decode_atoms(
         times_s = first.law.mean_s + np.array([0.0, d * gap_s])
         _, later = np.diff(mesh.engine.demand.mates(times_s, at_once=at_once), prepend=0.0)
         most_s = most_stall_s(mesh, stay.start, float(d))
-        group = _Group(float(d), max(longer, 0.0), float(later), gap_s, most_s)
+        group = _Group(float(d), max(longer, 0.0), float(later), float(apart[g]), gap_s, most_s)
         fitted = _fitted(mesh.rule.mixed, held, place, slow, group)
         seconds[:, g], mass[:, g], means[:, g] = fitted
     return DecodeAtoms(steps=steps, step_weights=weights, seconds=seconds, mass=mass, mean_s=means)
@@ -211,44 +216,9 @@ class _Group:
     steps: float
     behind: float  # tokens behind at the start, to those in the mean
     later: float  # requests that follow later, beyond the mean rate
+    later_var: float  # of their number, and that of all who come, beyond that of batches
     gap_s: float
     most_stall_s: Floats  # (k,) of prompts
-
-
-@dataclass(frozen=True, eq=False)
-class _Slow:
-    """Slow fluctuations of the seconds of a gap, by the number running and by what the running ones hold."""
-
-    memory_s: float
-    by_number_s: float  # standard deviation of a gap
-    by_context_s: float
-    together: float  # correlation of the stall and the load that an arrival brings
-
-    @classmethod
-    def of(cls, backlog: Backlog, slope_s: float, memory_s: float) -> _Slow:
-        demand = backlog.mesh.engine.demand
-        spread = max(backlog.var_running, 0.0)
-        held = backlog.mean_running * demand.context_var / demand.mean_context**2
-        held *= not backlog.mesh.engine.is_memory_work  # else it is in the first
-        whole = demand.prompt_moment(2) * demand.decode_moment(2)
-        return cls(
-            memory_s=memory_s,
-            by_number_s=slope_s * math.sqrt(spread),
-            by_context_s=slope_s * math.sqrt(held),
-            together=min(demand.prompt_decode / math.sqrt(whole), 1.0),
-        )
-
-    def grown(self, var: Floats, d: float, time_s: float) -> Floats:
-        """Variance of a sum of d gaps, given the number running seen: arrivals in the stay bring both a stall
-        and a request that runs."""
-        z = time_s / self.memory_s
-        kept = -math.expm1(-z) / z
-        share = max(2 / z * (1 - kept), 0.0)
-        new = math.sqrt(max(1 - kept**2 / share, 0.0)) if share > 0 else 0.0
-        slow = d * math.sqrt(share) * math.hypot(self.by_number_s, self.by_context_s)
-        return np.asarray(
-            var + 2 * self.together * new * np.sqrt(var) * slow + share * (d * self.by_context_s) ** 2
-        )
 
 
 def _start_law(stay: _Stay, x: float) -> Floats:
@@ -267,12 +237,12 @@ def _fitted(
     mixed: bool,
     held: list[_Held],
     place: tuple[NDArray[np.intp], Floats],
-    slow: _Slow,
+    slow: Slow,
     group: _Group,
 ) -> tuple[Floats, Floats, Floats]:
     """Atoms (k, m) of d gaps: no prompt in any of them, or else a beta or gamma law of the right moments."""
     (low, share), d = place, group.steps
-    sums = np.array([each.at(d, group.behind, group.later) for each in held])  # (nodes, 2)
+    sums = np.array([each.at(d, group.behind, group.later, group.later_var) for each in held])  # (nodes, 2)
     plain = np.array([[h.alone_s, h.longest_s, h.lone_start, h.lone_next] for h in held])
     part = share[:, None]
     mean, var = ((1 - part) * sums[low] + part * sums[low + 1]).T
