@@ -70,7 +70,7 @@ def format_value(name: str, value: object) -> str:
     if isinstance(value, float) and math.isnan(value):
         return "-"
     if name.endswith("_frac"):
-        return f"{100 * value:.1f}"
+        return f"{100 * value:z.1f}"  # never -0.0
     if isinstance(value, int):
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
     return f"{value:.4g}"

@@ -38,6 +38,8 @@ def test_a_name_becomes_words_with_the_longest_unit_at_its_end(name: str, words:
         ("mean_ttft_s", 123456.0, "1.235e+05"),
         ("goodput_frac", 0.98765, "98.8"),
         ("goodput_frac", 1, "100.0"),
+        ("knee_change_frac", -0.0002, "0.0"),
+        ("knee_change_frac", -0.0006, "-0.1"),
         ("n_requests", 9999, "9999"),
         ("n_requests", 10_000, "10,000"),
         ("n_requests", -12_345, "-12,345"),
