@@ -32,4 +32,4 @@ def numeric(setting: Setting) -> dict[str, Any]:
 
 def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:
     """Columns from formulas, an array over the rates each."""
-    return formulas_of(setting.engine, _RULE, setting.workload.arrivals).columns(rates_rps, setting.slo)
+    return formulas_of(setting.in_order, _RULE, setting.workload.arrivals).columns(rates_rps, setting.slo)

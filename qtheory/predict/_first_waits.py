@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
 
 from ._clumps import Clumps, clump_seconds
 from ._costs import Costs
@@ -47,11 +48,12 @@ class FirstWaits:
         busy = 1 - (1 - busy) / (1 + np.maximum(state["queueing"] - 1, 0.0) / 2)
         more, more2 = self._mates(rate, state, busy)
         queue, square = queue + more, square + 2 * queue * more + more2
-        late, held = self.slot_wait(rate, state)
-        mean, second = queue / busy, square / busy
-        mean, second = mean + late * held, second + 2 * late * held * (held + queue)
+        late, held = self.slot_wait(rate, state)  # who finds no place has those ahead besides
+        mean = np.stack([queue / busy, queue + held])
+        second = np.stack([square / busy, square + 2 * held * (held + queue)])
+        probs = demand.prompt_groups[1][:, None, None] * np.stack([1 - late, late])
         base = self.costs.own_at(state["n"]) + rest
-        return Mixture(demand.prompt_groups[1], base, (1 - busy) * (1 - late), mean, second)
+        return Mixture(probs, base[:, None], np.stack([1 - busy, 0 * busy]), mean, second)
 
     def bursts(self, rate: Floats, state: State) -> State:
         """Indices of dispersion while prompts queue and while requests run, as far as both see them."""
@@ -119,7 +121,7 @@ class FirstWaits:
         """What is added to the queue as the number running grows with it: the more, the longer it lasts."""
         full, busy, square, queue = fast
         demand, budget = self.costs.engine.demand, float(self.costs.engine.budget_tokens)
-        load = np.minimum(rate / self.limit.rate_rps, 1 - 1e-9)
+        load = np.minimum(rate / self._budget_rps, 1 - 1e-9)
         left = (budget - state["n"]) / budget
         each, token = busy / rate * left, full / budget
         work2 = square * left**2 + 2 * token * demand.mean_decode * each + token**2 * demand.decode_moment(2)
@@ -128,6 +130,17 @@ class FirstWaits:
         lasts = square / (2 * busy / rate * (1 - busy) ** 2)
         share = lasts / (lasts + _JOIN * demand.mean_decode * full)
         return np.asarray(share * np.maximum(joint - queue, 0.0))
+
+    @cached_property
+    def _budget_rps(self) -> float:
+        """Rate at which steps would spend their budget, were there always a place."""
+        engine, demand = self.costs.engine, self.costs.engine.demand
+        if self.limit.binds == "token budget":
+            return self.limit.rate_rps
+        budget = float(engine.budget_tokens)
+        n = min(demand.mean_decode * budget / (demand.mean_prompt + demand.mean_decode), engine.slots)
+        room = max(budget - n, 1.0)
+        return max(room / (demand.mean_prompt * engine.step_s(room, n)), self.limit.rate_rps)
 
     def wait_s(self, rate: Floats, state: State) -> Floats:
         """Mean wait for the prompts ahead and in the own step, own clump left out."""
@@ -165,25 +178,62 @@ class FirstWaits:
         return seen, (both + 3 * fixed**2 * work + rare3 / mean) / (1 - work**3)
 
     def slot_wait(self, rate: Floats, state: State) -> tuple[Floats, Floats]:
-        """Probability of finding no place, and the mean wait for one."""
-        load = rate / self.limit.rate_rps
-        held = self._place_work(rate, state) / (2 * np.maximum(1 - load, 1e-9))
+        r"""Probability of finding no place, and the mean wait for one.
+
+        What is asked for is normal below the places, in units of the time in which one gets free, and the
+        wait above them is exponential. Where they end the densities are as one over the noise on each side
+        [1]_: below, that of what runs, which forgets in some time; above, that of the work that comes.
+
+        References
+        ----------
+        .. [1] Browne and Whitt (1995), "Piecewise-linear diffusion processes", in "Advances in queueing",
+           edited by Dshalalow, CRC Press, 463-480.
+        """
+        load, var = rate / self.limit.rate_rps, self._place_work(rate, state)
+        held = var / (2 * np.maximum(1 - load, 1e-9))
         if not self.for_places:
             return np.zeros_like(rate), held
-        late = 1 - ndtr((self.costs.engine.slots - state["n"]) / self._place_spread(state))
+        demand, work, spread = self.costs.engine.demand, self.costs.engine.work, self._place_spread(state)
+        bursts = state["lasting"] - 1
+        noise = 2 * (1 + self._by_tokens(state)[1]) * work.unit_steps + bursts * work.burst_steps
+        noise = noise / np.maximum(2 * self._half_steps + bursts * demand.mean_decode, 1e-9)
+        room = (self.costs.engine.slots - state["n"]) / spread
+        below = np.log(spread / self.limit.rate_rps) + log_ndtr(room) + room**2 / 2 + np.log(2 * np.pi) / 2
+        late = 1 / (1 + np.exp(np.minimum(below - np.log(np.maximum(held * noise, 1e-300)), 700.0)))
         return np.asarray(late), np.asarray(held)
 
     def _place_spread(self, state: State) -> Floats:
         """Standard deviation of the places that are asked for."""
         engine, var = self.costs.engine, state["var"]
-        if engine.is_kv_limited:
+        if engine.is_memory_work:
+            var = var + state["n"] * self._by_tokens(state)[0]
+        elif engine.is_kv_limited:
             var = var + state["n"] * engine.demand.context_var / engine.demand.mean_context**2
         return np.maximum(np.sqrt(var), 1e-9)
 
+    def _by_tokens(self, state: State) -> tuple[Floats, Floats]:
+        """Variance that the tokens of each add to that of the number, over its mean, with what comes of
+        longer steps, which keep large requests there longer; and the part of it that is drawn anew."""
+        engine, zero = self.costs.engine, 0 * state["n"]
+        if not engine.is_memory_work:
+            return zero, zero
+        each = [engine.slower_by(max(n, 1.0)) for n in state["n"].tolist()]
+        whole, f = (np.array(part) for part in zip(*each, strict=True))
+        grown = 1 + 2 * f / (2 - whole) + f**2 / ((1 - whole) * (2 - whole))
+        extra = (engine.work.spread - 1) * grown
+        return extra, extra * (1 - whole)
+
+    @property
+    def _half_steps(self) -> float:
+        """Half the second moment of the work of a request over its mean."""
+        engine = self.costs.engine
+        return engine.work.unit_full_steps if engine.is_memory_work else engine.demand.mean_remaining
+
     def _place_work(self, rate: Floats, state: State) -> Floats:
-        """Variance a second of the work that comes, in seconds of all places."""
-        demand, each = self.costs.engine.demand, 1 / self.limit.rate_rps
-        scv = demand.decode_moment(2) / max(demand.mean_decode, 1e-9) ** 2 - 1
+        """Variance a second of the work that comes, in seconds of all places; or of all memory, of which a
+        request takes what it holds as long as it decodes."""
+        engine, each = self.costs.engine, 1 / self.limit.rate_rps
+        scv = 2 * self._half_steps / max(engine.demand.mean_decode, 1e-9) - 1
         return np.asarray(rate * each**2 * (scv + state["lasting"]))
 
     def no_place(self, rate: Floats, state: State, deadline_s: Floats) -> Floats:

@@ -70,15 +70,13 @@ class Mixture:
 
     def stretched(self, factors: Floats, shares: Floats) -> Mixture:
         """Every group in kinds (k, r) whose random part is longer or shorter."""
-        none, above, second = (np.broadcast_to(part, self.base.shape) for part in
+        none, above, second = (part[..., None, :] if part.ndim > 1 else part for part in
                                (self.none, self.above, self.second))  # fmt: skip
-        return Mixture(
-            np.multiply.outer(self.probs, shares),
-            self.base[:, None],
-            none[:1, None],
-            above[:1, None] * factors,
-            second[:1, None] * factors**2,
+        by_rate = self.probs.ndim == self.base.ndim
+        probs = (
+            self.probs[..., None, :] * shares[:, None] if by_rate else np.multiply.outer(self.probs, shares)
         )
+        return Mixture(probs, self.base[..., None, :], none, above * factors, second * factors**2)
 
     @cached_property
     def _known(self) -> tuple[Floats, Floats]:
