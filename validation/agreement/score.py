@@ -141,16 +141,13 @@ def score(cell: Cell, effort: Effort, simulated: Simulated | None = None) -> Sco
 
 
 def _sharpest(numbers: dict[str, float]) -> dict[str, float]:
-    """The columns, with the mean TTFT that is freed of chance where its interval is the narrower one."""
-    own = {name: value for name, value in numbers.items() if not name.startswith(CONTROLLED)}
-    half, mean, before = (
-        numbers.get(f"{CONTROLLED}_half"),
-        "mean_ttft_s",
-        own.get("mean_ttft_s_half", math.inf),
-    )
-    if half is None or half >= before:
-        return own
-    return own | {mean: numbers[CONTROLLED], f"{mean}_half": half}
+    """The columns, with those that are freed of chance where their interval is the narrower one."""
+    own = {name: value for name, value in numbers.items() if not name.startswith(tuple(CONTROLLED.values()))}
+    for name, freed in CONTROLLED.items():
+        half = numbers.get(f"{freed}_half", math.inf)
+        if half < own.get(f"{name}_half", math.inf):
+            own |= {name: numbers[freed], f"{name}_half": half}
+    return own
 
 
 def _knee(found: Simulated, at_load: Scenario, question: Asked, effort: Effort) -> Knee | None:

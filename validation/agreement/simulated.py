@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from qtheory.basics.errors import ServingError
 from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
+from qtheory.system.workload import GammaArrivals, PoissonArrivals
 from qtheory.system.workload.from_scenario import workload_of
 from sim.record import Records
 
@@ -22,8 +23,8 @@ from .tolerances import KNEE_SHARP_FRAC, TOLERANCES, tolerance
 
 __all__ = ["CONTROLLED", "Simulated", "controlled_of", "lacks_knee", "simulate_cell", "with_knee"]
 
-CONTROLLED = "controlled_mean_ttft_s"
-"""Mean TTFT of the same requests with the chance of their order taken out."""
+CONTROLLED = {name: f"controlled_{name}" for name in ("mean_ttft_s", "p99_ttft_s")}
+"""Columns of which there are numbers of the same requests with the chance of their order taken out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +78,17 @@ def simulate_cell(cell: Cell, effort: Effort) -> Simulated:
         overload=found,
         kind=result.kind,
         n_requests=served.requests,
-        numbers=numbers_of(result) | controlled_of(at_load, found, records),
+        numbers=numbers_of(result) | controlled_of(at_load, found, records, result.n_warm_up_requests),
         knee=simulate_knee(scenario, found, effort, sharp_frac=KNEE_SHARP_FRAC)
         if effort.knee_requests
         else None,
     )
 
 
-def controlled_of(scenario: Scenario, overload: Overload, records: Sequence[Records]) -> dict[str, float]:
-    """Mean TTFT and its relative half-width, freed of chance; nothing where that cannot be done.
+def controlled_of(
+    scenario: Scenario, overload: Overload, records: Sequence[Records], n_cut: int
+) -> dict[str, float]:
+    """Numbers of `CONTROLLED` and their relative half-widths, freed of chance; nothing where that cannot be.
 
     Parameters
     ----------
@@ -94,14 +97,24 @@ def controlled_of(scenario: Scenario, overload: Overload, records: Sequence[Reco
         Its throughput in overload; six digits of it count.
     records : sequence of Records
         One a replication.
+    n_cut : int
+        Requests of the warm-up, the first of each replication.
     """
-    if scenario.arrivals != "poisson":
+    workload = workload_of(replace(scenario, requests=1))
+    if not isinstance(workload.arrivals, PoissonArrivals | GammaArrivals):
         return {}
-    work = work_of(replica_of(scenario), workload_of(replace(scenario, requests=1)))
-    found = controlled_ttft(records, work, float(f"{overload.rate_rps:.6g}"))
-    if found is None:
-        return {}
-    return {CONTROLLED: found[0], f"{CONTROLLED}_half": found[1] / found[0]}
+    found = controlled_ttft(
+        records,
+        work_of(replica_of(scenario), workload),
+        float(f"{overload.rate_rps:.6g}"),
+        gap_scv=workload.arrivals.scv,
+        n_cut=n_cut,
+    )
+    numbers = dict[str, float]()
+    for name, freed in found.items():
+        if freed is not None:
+            numbers |= {CONTROLLED[name]: freed[0], f"{CONTROLLED[name]}_half": freed[1] / freed[0]}
+    return numbers
 
 
 def with_knee(known: Simulated, effort: Effort) -> Simulated:

@@ -31,9 +31,10 @@ _MOST_BYTES = 4_000_000
 _DIGITS = 10
 _TIMES = ("ttft", "tpot", "itl", "e2e")
 _ESTIMATED = [f"{kind}_{time}_s" for time in _TIMES for kind in ("mean", "p50", "p90", "p95", "p99")]
+_WITH_HALF = ("goodput_frac", *_ESTIMATED, *CONTROLLED.values())
 _NUMBERS = (
     "rate_rps", "n_requests", "n_preemptions", "shed_frac", "throughput_rps", "mean_running", "mean_kv_frac",
-    *(name for each in ("goodput_frac", *_ESTIMATED, CONTROLLED) for name in (each, f"{each}_half")),
+    *(name for each in _WITH_HALF for name in (each, f"{each}_half")),
 )  # fmt: skip
 _COLUMNS = (
     "cell", "design", "version", "kind", "requests", "overload_rps", "overload_error_rps", "limit_rps",
