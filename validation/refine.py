@@ -21,6 +21,7 @@ from ._sampled import Plan, Sample, Work, plan_of, sample
 __all__ = ["Goal", "NoKneeError", "Plan", "Refined", "Sample", "Work", "refine", "sample"]
 
 Progress = Callable[[int, int], None]
+Simulate = Callable[[Plan, float, int, int], Sample]
 _FIRST, _LONGEST = 8_000, 200_000  # requests of a run
 _WORTH, _WORTH_ROUGH = 30.0, 8.0
 _WORTH_STEEP = ((0.3, 15.0), (1.0, 6.0))
@@ -33,6 +34,10 @@ _NEAR = 4  # sides from the middle, within which runs count
 _LOST, _FEW = 3.5, 4
 """Times the share at the knee: nearly `_NEAR` sides up the cliff, where it is exp(4 x 0.35) = 4.1 times as
 large. What is run there will not count once the knee is the middle, so a few runs will do to leave it."""
+_PREDICTED_OFF, _SEEN_OFF = 0.35, 1.0
+"""How far off a slope is taken to be. Two short runs on both sides of the knee, the first that are, overstate
+it: of M/M/1 by two thirds in the median."""
+_TURN = 1.5  # at most, from one round to the next, of a slope that is not predicted
 _ROUND, _FEWEST = 8, 20  # runs
 _ROUGH = 0.015  # precision above which shorter runs will do
 _GROWTH = 0.35  # of the logarithm of the share of late requests from the middle to a side
@@ -79,6 +84,7 @@ def refine(
     slope: float | None = None,
     goal: Goal | None = None,
     plan: Plan | None = None,
+    simulate: Simulate | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Refined:
@@ -101,6 +107,8 @@ def refine(
         Default: 90 % good, within 1 %.
     plan : Plan, optional
         How the scenario is simulated (default: as `validation._sampled.plan_of` says).
+    simulate : callable (plan, rate, n_requests, index) -> Sample, optional
+        One run, by a function that an executor can send (default: `validation._sampled.sample`).
     executor : concurrent.futures.Executor, optional
         Where the runs go; the answer does not depend on it.
     progress : callable, optional
@@ -124,14 +132,30 @@ def refine(
     """
     checks.positive(start_rps=start_rps)
     return _Refinement(
-        plan=plan or plan_of(scenario), goal=goal or Goal(), executor=executor, progress=progress
+        plan=plan or plan_of(scenario),
+        goal=goal or Goal(),
+        simulate=simulate or sample,
+        executor=executor,
+        progress=progress,
     ).found(start_rps, slope)
+
+
+def _near(runs: Sequence[Sample], centre: float, most: float) -> list[Sample]:
+    """Pairs of runs whose middle is no further away, in logarithms."""
+    pairs = zip(runs[::2], runs[1::2], strict=True)
+    kept = (
+        pair
+        for pair in pairs
+        if abs(math.log(pair[0].rate_rps * pair[1].rate_rps) / 2 - math.log(centre)) < most
+    )
+    return [one for pair in kept for one in pair]
 
 
 @dataclass
 class _Refinement:
     plan: Plan
     goal: Goal
+    simulate: Simulate
     executor: Executor | None
     progress: Progress | None
     samples: list[Sample] = field(default_factory=list)
@@ -149,10 +173,10 @@ class _Refinement:
         first = len(self.samples)
         tasks = [(self.plan, rate, length, first + i) for i, rate in enumerate(rates_rps)]
         if self.executor is None:
-            made = [sample(*task) for task in tasks]
+            made = [self.simulate(*task) for task in tasks]
         else:
             try:
-                made = list(self.executor.map(sample, *zip(*tasks, strict=True)))
+                made = list(self.executor.map(self.simulate, *zip(*tasks, strict=True)))
             except BrokenExecutor:
                 raise ServingError(
                     "a simulating process ended unexpectedly (out of memory?); fewer --jobs need less memory"
@@ -171,7 +195,7 @@ class _Refinement:
         if near is None:
             note = f"goodput is below {100 * self.goal.goodput_frac:g} % at every rate"
             return self._told(None, note)
-        return self._closed_in(near.rate_rps, near.slope)
+        return self._closed_in(near.rate_rps, near.slope, _PREDICTED_OFF if slope is not None else _SEEN_OFF)
 
     def _replayed(self, start_rps: float) -> Refined:
         """A recorded trace at other rates: one run each, nothing random."""
@@ -189,8 +213,8 @@ class _Refinement:
         n, samples = self.n_requests, tuple(self.samples)
         return Refined(rate_rps=rate_rps, n_requests=n, reached=True, samples=samples, note=note)
 
-    def _closed_in(self, centre: float, slope: float) -> Refined:
-        goal, used = self.goal, list[Sample]()
+    def _closed_in(self, centre: float, guess: float, off_frac: float) -> Refined:
+        goal, used, slope = self.goal, list[Sample](), guess
         n_more, place, too_high = _ROUND, None, math.inf
         self.worth = min(
             [self.worth, *(few for least, few in _WORTH_STEEP if goal.precision * slope > least)]
@@ -206,8 +230,12 @@ class _Refinement:
                 too_high, used, n_more = centre, [], _FEW
                 centre = self._moved(made, centre, slope)
                 continue
-            used = [one for one in used if abs(math.log(one.rate_rps / centre)) < _NEAR * side] + made
-            place = locate(used, bad_frac=bad_frac, slope=slope, level=goal.level)
+            used = _near(used, centre, _NEAR * side) + made
+            place = locate(used, bad_frac=bad_frac, slope=guess, slope_off_frac=off_frac, level=goal.level)
+            if off_frac > _PREDICTED_OFF:
+                slope = max(
+                    slope / _TURN if place is None else min(place.slope, _TURN * slope), slope / _TURN
+                )
             if left <= 0:
                 break
             if place is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,8 @@ from qtheory.basics.errors import ConfigError
 from qtheory.system.scenario import Scenario
 from validation._bracketed import bracketed
 from validation._located import locate
-from validation._sampled import Plan, Sample, plan_of, sample
+from validation._sampled import Sample, plan_of, sample
+from validation.knees.solved import SolvedQueue
 from validation.refine import Goal, refine
 
 SMALL = Scenario(
@@ -137,37 +137,12 @@ def test_intervals_hold_the_truth_of_long_runs() -> None:
     assert held >= 0.95 - 4 * math.sqrt(0.95 * 0.05 / 40)
 
 
-def single_server(limit_s: float) -> Callable[[Plan, float, int, int], Sample]:
-    """Runs of M/M/1 with a mean of one second: late is who waits longer than the limit."""
-
-    def run(plan: Plan, rate_rps: float, n_requests: int, index: int) -> Sample:
-        rng = np.random.default_rng([index, plan.scenario.seed])
-        gap_s, work_s = rng.exponential(1 / rate_rps, n_requests), rng.exponential(1.0, n_requests)
-        steps = np.concatenate([[0.0], np.cumsum(work_s[:-1] - gap_s[1:])])
-        wait_s = steps - np.minimum.accumulate(steps)  # Lindley's recursion, from an empty start
-        cut = n_requests // 5
-        return Sample(
-            rate_rps=rate_rps,
-            n_requests=n_requests,
-            bad_frac=float((wait_s[cut:] > limit_s).mean()),
-            ahead_frac=float(work_s[cut:].mean() - gap_s[cut:].mean() * rate_rps),
-            n_effective=1.0,
-            missed={},
-            mean_e2e_s=1.0,
-            waits={},
-        )
-
-    return run
-
-
 @pytest.mark.parametrize("knee", [0.85, 0.95], ids=["a slope of 13", "a cliff of 44"])
-def test_intervals_hold_the_knee_of_a_queue_that_is_solved(
-    knee: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limit_s = math.log(knee / 0.1) / (1 - knee)  # P(W > t) = rho exp(-(1 - rho) t)
-    monkeypatch.setattr("validation.refine.sample", single_server(limit_s))
-    goal = Goal(precision=0.02, max_requests=1_600_000)
-    found = [refine(replace(SMALL, seed=seed), start_rps=0.75, goal=goal) for seed in range(40)]
+def test_intervals_hold_the_knee_of_a_queue_that_is_solved(knee: float) -> None:
+    goal, queue = Goal(precision=0.02, max_requests=1_600_000), SolvedQueue(knee_rps=knee)
+    found = [
+        refine(replace(SMALL, seed=seed), start_rps=0.75, goal=goal, simulate=queue) for seed in range(40)
+    ]
     held = [one.low_rps <= knee <= one.high_rps for one in found if one.low_rps and one.high_rps]
     assert len(held) == 40
     assert np.mean(held) >= 0.95 - 4 * math.sqrt(0.95 * 0.05 / 40)
