@@ -1,4 +1,4 @@
-"""Batches that run to their end, without a chain: mean and variance of the batch by a fixed point."""
+"""Batches that run to their end, by formulas: who comes in a batch by mean and variance of its seconds."""
 
 from __future__ import annotations
 
@@ -13,20 +13,18 @@ from qtheory.system.slo import Slo
 
 from ._clumps import Clumps
 from ._mixture import Mixture
+from ._round_steady import RoundSteady
 from ._rounds import Rounds
 
 __all__ = ["RoundFormulas"]
 
 Floats = NDArray[np.float64]
 
-_ROUNDS = 60
-_EDGES = np.array(
-    [0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.9995, 1.0]
-)  # of a batch's seconds
+_EDGES = np.array([0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0])  # of a batch's seconds
 _PARTS = np.diff(_EDGES)
 _AGES = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)  # of a batch, at which the rest of a clump is counted
-_NODES = np.array([-2.857, -1.356, 0.0, 1.356, 2.857])  # of the normal law, by Gauss and Hermite
-_WEIGHTS = np.array([0.01126, 0.22208, 0.53332, 0.22208, 0.01126])
+_WEIGHTS = np.array([0.1, 0.3, 0.35, 0.2, 0.05])  # of nodes of a law, from its smallest values to the largest
+_FAR_WEIGHTS = np.array([0.2, 0.25, 0.2, 0.15, 0.1, 0.07, 0.02, 0.01])  # the same, of what is left
 _LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
@@ -61,56 +59,41 @@ class RoundFormulas:
     @cached_property
     def _parts_s(self) -> Floats:
         """Means (most, k) of parts of the law of the seconds of a batch."""
-        seconds, weights, (_, _, prompts) = *self.rounds.decode_laws, self._tables
-        below, sums = np.cumsum(weights, axis=1), np.cumsum(weights * seconds, axis=1)
-        rows = [
-            np.interp(_EDGES * b[-1], np.append(0.0, b), np.append(0.0, total))
-            for b, total in zip(below, sums, strict=True)
-        ]
-        return np.asarray(np.diff(np.array(rows), axis=1) / _PARTS + prompts[:, None])
+        seconds, weights = self.rounds.decode_laws
+        rows = [_slices(law, each, _EDGES) for law, each in zip(seconds, weights, strict=True)]
+        return np.asarray(np.array(rows) + self._tables[2][:, None])
+
+    @cached_property
+    def _full_parts_s(self) -> Floats:
+        """Means (k,) of parts of the law of the seconds of a batch that leaves somebody."""
+        seconds, weights = self.rounds.full_laws
+        order = np.argsort(seconds)
+        return _slices(seconds[order], weights[order], _EDGES)
 
     def _state(self, rate: Floats, clumps: Clumps) -> dict[str, Floats]:
-        """Sizes of batches and what they last: of one, which ends an idle time, and of those that follow it.
-
-        Who comes in a batch is served by the next one; in the first one the rest of the clump comes as well.
-        """
-        mean_s, var_s, _ = self._tables
-        full, first_s = self._full, self._parts_s[0][:, None]
-        mates = clumps.following(first_s, rate)
-        goes_on = 1 - _PARTS @ (np.exp(-rate * first_s / (1 + mates)) / (1 + mates))
-        first = _PARTS @ (rate * first_s + mates)  # who come in the first one
-        room = np.maximum(full["size"] - rate * full["s"], 1e-9)
-        longest = 1 + 2 * clumps.following(np.asarray(full["s"]), rate)
-        step = longest * rate * full["s"] + rate**2 * full["s_var"] + full["size_var"]
-        size, var, left = np.ones_like(rate), np.zeros_like(rate), np.zeros_like(rate)
-        for _ in range(_ROUNDS):
-            sizes = _sizes(size + left, var, full["size"])
-            each = self._at(mean_s, sizes)
-            mean = _WEIGHTS @ each
-            bursts = 1 + 2 * clumps.following(mean, rate)
-            spread = np.maximum(_WEIGHTS @ (self._at(var_s, sizes) + each**2) - mean**2, 0.0)
-            ends = _WEIGHTS @ np.exp(-2 * rate * each / (1 + bursts))
-            size = size + 0.5 * (np.maximum(first * ends / goes_on + rate * mean, 1.0) - size)
-            var = var + 0.5 * (bursts * rate * mean + rate**2 * spread + left**2 - var)
-            sd = np.sqrt(np.maximum(var + full["size_var"], 1e-9))
-            over = ndtr((size + left - full["size"]) / sd)
-            left = left + 0.3 * (np.minimum(over, 1.0) * step / (2 * room) - left)
-        more = (_WEIGHTS @ sizes**2) / (
-            _WEIGHTS @ sizes
-        ) - _WEIGHTS @ sizes  # who is counted is in large ones
-        later = goes_on / np.maximum(ends, 1e-12) * rate * mean
-        whole = 1 + first + later
-        shares = np.array([1 / whole, first / whole, later / whole])  # of who comes when
+        """Who comes when, and what waits then: sizes (nodes, r) of batches that take all, numbers (nodes, r)
+        that others leave, sizes that requests see."""
+        steady, (mean_s, _, _) = RoundSteady(self.rounds, rate, clumps), self._tables
+        idle, alone, (left, leaves) = steady.waiting[:, 0], steady.alone, steady.left
+        sizes = np.arange(1.0, self.rounds.most + 1)
+        come = [
+            idle,
+            idle * steady.first,
+            rate * (alone @ mean_s),
+            rate * leaves.sum(axis=1) * self._full["s"],
+        ]
+        served = alone + np.outer(leaves.sum(axis=1), self.rounds.full)
+        served[:, 0] += idle
         return {
-            "sizes": sizes,
-            "left": left,
-            "seen": np.minimum(sizes + more, full["size"]),
-            "shares": shares,
+            "sizes": _nodes(np.broadcast_to(sizes, alone.shape), alone * mean_s),
+            "left": _nodes(left, leaves, _FAR_WEIGHTS),
+            "seen": _nodes(np.broadcast_to(sizes, served.shape), served * sizes),
+            "shares": np.array(come) / np.sum(come, axis=0),
         }
 
     def _first_token(self, rate: Floats, state: dict[str, Floats], clumps: Clumps) -> Mixture:
         """The rest of the batch that is found, full ones ahead, and the prompts of the own one."""
-        full, (idle, first, later) = self._full, state["shares"]
+        idle, first, later, behind = state["shares"]
         alone = np.full_like(rate, self._tables[2][0])
         rows = [(idle, alone, np.full_like(rate, 1e-9))]  # share, base, width
         firsts = self._parts_s[0]
@@ -123,17 +106,46 @@ class RoundFormulas:
                 share = first * part * (after - before) / (_PARTS @ come)
                 own = self._own_s(2 * known[-1] - rate * seconds)
                 rows.append((share, own + seconds * (1 - old), np.full_like(rate, seconds * (old - young))))
-        longer = np.array(
-            [self._at(column, state["sizes"]) for column in self._parts_s.T]
-        )  # (k, nodes, rates)
-        weights = longer * _WEIGHTS[:, None] * _PARTS[:, None, None]
-        weights = later * weights / weights.sum(axis=(0, 1))
-        ahead = state["left"] / full["size"] * full["s"]
-        for part, share in zip(longer, weights, strict=True):
-            own = self._own_s(rate * part + clumps.following(part, rate))
-            rows += zip(share, own, part + 2 * ahead, strict=True)
+        longer = np.array([self._at(column, state["sizes"]) for column in self._parts_s.T])  # (k, nodes, r)
+        weights = longer * _PARTS[:, None, None]
+        weights = later * weights / weights.sum(axis=0) * _WEIGHTS[:, None]
+        for part, shares in zip(longer, weights, strict=True):
+            for seconds, share in zip(part, shares, strict=True):
+                rows += self._during(seconds, share, 0 * rate, rate, clumps)
+        full_s = self._full_parts_s
+        for seconds, part in zip(full_s, _PARTS * full_s / (_PARTS @ full_s), strict=True):
+            for left, weight in zip(state["left"], _FAR_WEIGHTS, strict=True):
+                rows += self._during(np.full_like(rate, seconds), behind * part * weight, left, rate, clumps)
         shares, base, width = (np.array([row[k] for row in rows]) for k in range(3))
         return Mixture(shares, base, 0 * base, width / 2, width**2 / 3, law="even")
+
+    def _during(
+        self, seconds: Floats, share: Floats, left: Floats, rate: Floats, clumps: Clumps
+    ) -> list[tuple[Floats, Floats, Floats]]:
+        """Those who come in a batch of so many seconds that has left so many: with a place in the next batch,
+        and behind full ones; share, base and width of their law.
+
+        The number before who comes u later is normal with the mean left + rate u; beyond a full batch it is
+        about exponential.
+        """
+        full, come = self._full, rate * seconds
+        bursts = 1 + 2 * clumps.following(seconds / 2, rate)
+        sd = np.sqrt(bursts * come + full["size_var"] + 1e-9)
+        room = full["size"] - 0.5  # of whole numbers
+        above, excess, place = _beyond((left - room) / sd, (left + come - room) / sd)
+        late = np.clip(above * sd / come, 1e-12, 1 - 1e-12)
+        rest = np.clip(left + come - room - sd * place, 0.0, come) / rate
+        ahead = -1 / np.expm1(-full["size"] / np.maximum(sd * excess, 1e-9))
+        soon = np.clip((seconds / 2 - late * rest) / (1 - late), seconds / 2, seconds)
+        own = self._own_s(left + come + clumps.following(seconds, rate))
+        shift = (bursts * come + ahead * full["size_var"]) / full["size"] ** 2 + 1 / 12  # of a whole number
+        var = ahead * full["s_var"] + np.minimum(ahead * (ahead - 1), shift) * full["s"] ** 2 + rest**2 / 12
+        wait = rest + ahead * full["s"]
+        width = np.minimum(np.sqrt(12 * var), 2 * wait)
+        return [
+            (share * (1 - late), own + 2 * soon - seconds, np.maximum(2 * (seconds - soon), 1e-9)),
+            (share * late, self._tables[2][-1] + wait - width / 2, width),
+        ]
 
     def _own_s(self, others: Floats) -> Floats:
         """Seconds of the prompts of a batch in which there are so many others."""
@@ -186,12 +198,36 @@ class RoundFormulas:
         return {f"{key}_itl_s": law.quantile(level) for key, level in _LEVELS.items()}
 
 
-def _sizes(mean: Floats, var: Floats, most: float) -> Floats:
-    """Sizes (nodes, r): one, and a lognormal number of others."""
-    others = np.maximum(mean - 1, 1e-3)
-    sigma = np.sqrt(np.log1p(var / np.maximum(others, 0.5) ** 2))
-    factors = np.exp(_NODES[:, None] * sigma)
-    return np.asarray(np.minimum(1 + others * factors / (_WEIGHTS @ factors), most))
+def _beyond(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    """The area under the normal law from low to high, the mean of what is above 0 of such amounts, and their
+    mean place there."""
+
+    def integrals(z: Floats) -> Floats:
+        below, density = ndtr(z), np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+        first = z * below + density
+        return np.array([first, (z * first + below) / 2, (z * first - below) / 2])
+
+    area, above, places = integrals(high) - integrals(low)
+    area = np.maximum(area, 1e-300)
+    return area, above / area, places / area
+
+
+def _slices(values: Floats, weights: Floats, edges: Floats) -> Floats:
+    """Means of rising values between such shares of their weights."""
+    below = np.append(0.0, np.cumsum(weights))
+    sums = np.append(0.0, np.cumsum(weights * values))
+    kept = np.append(True, np.diff(below) > 0)
+    return np.asarray(
+        np.diff(np.interp(edges * below[-1], below[kept], sums[kept])) / np.diff(edges) / below[-1]
+    )
+
+
+def _nodes(values: Floats, weights: Floats, shares: Floats = _WEIGHTS) -> Floats:
+    """Means (nodes, r) of rising values (r, k) between the shares of the nodes."""
+    edges = np.append(0.0, np.cumsum(shares))
+    return np.array(
+        [_slices(*each, edges) for each in zip(values, np.maximum(weights, 1e-300), strict=True)]
+    ).T
 
 
 def _fixed(probs: Floats, seconds: Floats) -> Mixture:

@@ -195,6 +195,12 @@ class Rounds:
         """Seconds (most, m) of all decodes of a batch by its longest output, and their weights."""
         return self._decode_by_size_s, self._longest_weights
 
+    @property
+    def full_laws(self) -> tuple[Floats, Floats]:
+        """Seconds (n,) of a batch that leaves somebody, with the mean of its prompts, and their weights."""
+        seconds = self.full_prompt_s.mean(axis=1)[:, None] + self._decode_by_size_s
+        return seconds.ravel(), (self.full[:, None] * self._longest_of_full).ravel()
+
     @cached_property
     def decodes(self) -> tuple[Floats, Floats, Floats]:
         """Steps (d,), their probabilities, and seconds (most, d) that members of each batch need for them."""

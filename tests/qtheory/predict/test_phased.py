@@ -9,19 +9,10 @@ from scipy.special import gammainc
 from qtheory.predict import limit_rps, predict
 from qtheory.predict._phased import phased
 from qtheory.system.workload import Arrivals, GammaArrivals, MmppArrivals, PoissonArrivals
-from tests.qtheory.predict.worlds import world
+from tests.qtheory.predict.worlds import FIXED, world
 
+ONE_AT_A_TIME = {"output": "constant(1)", "max_seqs": 1}
 TIMES = np.array([0.0, 0.4, 1.7, 6.0])
-FIXED = {
-    "hardware": "a100",
-    "model": "llama-3.1-8b",
-    "kv_blocks": 100_000,
-    "scheduler": "static",
-    "step_time": "linear(base_s=0.1,per_token_s=0.0001)",
-    "prompt": "constant(100)",
-    "output": "constant(1)",
-    "max_seqs": 1,
-}
 
 
 def test_after_an_arrival_the_mean_number_is_the_renewal_function_of_gamma_gaps() -> None:
@@ -57,7 +48,7 @@ def test_rate_and_variance_of_a_long_time_are_kept(arrivals: Arrivals, n_equal: 
 
 @pytest.mark.parametrize("load", [0.2, 0.5, 0.8, 0.95])
 def test_one_at_a_time_the_wait_is_that_of_gamma_gaps_and_equal_services(load: float) -> None:
-    replica, workload = world(**FIXED, arrivals="gamma(cv=2)")
+    replica, workload = world(**FIXED | ONE_AT_A_TIME, arrivals="gamma(cv=2)")
     limit = limit_rps(replica, workload)
     n = np.arange(1, 60_000)
     mean_gap = 1 / (load * limit)

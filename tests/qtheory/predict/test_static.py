@@ -11,17 +11,8 @@ from qtheory.basics.errors import UnstableError
 from qtheory.predict import TIERS, limit_rps, predict, sweep
 from qtheory.queues.batch import AffineService, BatchQueue
 from qtheory.system.workload import PairLengths
-from tests.qtheory.predict.worlds import world
+from tests.qtheory.predict.worlds import FIXED, world
 
-FIXED = {
-    "hardware": "a100",
-    "model": "llama-3.1-8b",
-    "kv_blocks": 100_000,
-    "scheduler": "static",
-    "step_time": "linear(base_s=0.1,per_token_s=0.0001)",
-    "prompt": "constant(100)",
-    "max_seqs": 8,
-}
 CHAT = {"hardware": "a100", "model": "llama-3.1-8b", "workload": "chat", "scheduler": "static"}
 
 
@@ -38,6 +29,21 @@ def test_one_token_outputs_are_the_queue_with_batches_of_known_length(load: floa
     assert found.mean_ttft_s == pytest.approx(exact.mean_response_s, rel=0.01)
     assert found.p99_ttft_s == pytest.approx(float(exact.response.ppf(0.99)), rel=0.02)
     assert found.mean_tpot_s is None
+
+
+@pytest.mark.parametrize("max_seqs", [1, 8])
+def test_formulas_are_near_the_queue_with_batches_of_known_length(max_seqs: int) -> None:
+    replica, workload = world(**FIXED | {"max_seqs": max_seqs}, output="constant(1)")
+    limit, service = limit_rps(replica, workload), AffineService(base_s=0.1, slope_s=0.01)
+    loads = (0.2, 0.5, 0.8, 0.9, 0.95)
+    for load, found in zip(
+        loads, sweep(replica, workload, [x * limit for x in loads], tier="closed"), strict=True
+    ):
+        exact = BatchQueue(rate_rps=load * limit, service=service, max_batch=max_seqs).solve()
+        assert exact.mean_response_s is not None
+        assert exact.response is not None
+        assert found.mean_ttft_s == pytest.approx(exact.mean_response_s, rel=0.04)
+        assert found.p99_ttft_s == pytest.approx(float(exact.response.ppf(0.99)), rel=0.12)
 
 
 def test_outputs_of_one_length_have_the_time_per_token_of_their_batch() -> None:
