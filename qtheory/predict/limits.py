@@ -144,8 +144,8 @@ def _between_rps(engine: Engine, by_slots: Limit, held: float) -> float:
 def _by_slots(engine: Engine, rule: Rule) -> Limit:
     """Slots, or the memory that they stand for, always taken."""
     demand, n = engine.demand, engine.slots
-    if rule.mixed and not engine.is_kv_limited:  # a request under prefill holds a slot and does not decode
-        n /= 1 + _prefill_steps(engine) / max(demand.mean_decode, 1.0)
+    if rule.mixed and not engine.is_kv_limited:
+        n = _decoding(engine)
     redone = redone_frac(engine)
     room = rule.room_tokens(engine, n)
     each = per_step = n / max(demand.mean_decode, 1.0)  # requests that a step of decodes ends
@@ -186,10 +186,14 @@ def _seconds(engine: Engine, rule: Rule, n: float, tokens: Floats, room: float) 
     return np.where(some, seconds, alone)
 
 
-def _prefill_steps(engine: Engine) -> float:
-    """Steps that a prompt takes in the mean."""
-    room = max(engine.budget_tokens - engine.slots, 1.0)
-    return float(np.ceil(engine.demand.prompt_tokens / room) @ engine.demand.prompt_probs)
+def _decoding(engine: Engine) -> float:
+    """Decodes while all slots are taken: who is under prefill holds one, and leaves its token to prompts."""
+    demand, n = engine.demand, float(engine.slots)
+    for _ in range(3):  # from above: with fewer decodes prompts take fewer steps
+        room = max(engine.budget_tokens - n, 1.0)
+        steps = np.ceil(demand.prompt_tokens / room - _SETTLED)  # (k,) of a prompt
+        n = engine.slots / (1 + float(steps @ demand.prompt_probs) / max(demand.mean_decode, 1.0))
+    return n
 
 
 def redone_frac(engine: Engine) -> float:
