@@ -46,6 +46,7 @@ class Inflow:
     batch: Floats  # (n,) of a batch
     batch_steps: Floats  # (n,) mean decode steps that come with it, times the law
     starts_rps: float  # rate of batches
+    transform: NDArray[np.complex128]  # of a batch
 
     @classmethod
     def of(
@@ -81,7 +82,13 @@ class Inflow:
             batch=alone[0][0],
             batch_steps=alone[1][0],
             starts_rps=starts_rps,
+            transform=batch,
         )
+
+    def laws_in(self, times_s: Floats) -> Floats:
+        """Laws (len, n) in other times, computed anew."""
+        grown = np.exp(np.outer(self.starts_rps * times_s, self.transform - 1))
+        return _folded(np.fft.irfft(grown, axis=1), len(self.batch))
 
     def at(self, times_s: Floats) -> Floats:
         """Laws (len, n) at other times, by interpolation: the mean is exact."""

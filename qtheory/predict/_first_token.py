@@ -146,10 +146,10 @@ def found_by(backlog: Backlog) -> Found:
     add(mates, left, (between(rests_s, lasting_s), between(times_s, past)), probs)
     mean_batch = mesh.engine.demand.mean_batch
     grouped += (1 - 1 / mean_batch) * nobody[None, :, None, None] * mates[:, None]
-    inflow = mesh.inflow_in(times_s, mesh.n_w, mesh.cell)
+    came = mesh.inflow.laws_in(times_s)
     ahead = np.zeros((*shape[1:3], mesh.n_w))
     for start in np.nonzero(grouped.any(axis=(1, 2, 3)))[0]:
-        laws = grouped[start] @ inflow.laws
+        laws = grouped[start] @ came
         ahead[:, :, start:] += laws[:, :, : mesh.n_w - start]
         ahead[:, :, -1] += laws[:, :, mesh.n_w - start :].sum(axis=2)
     first = np.zeros((len(nodes), 1, mesh.n_w))

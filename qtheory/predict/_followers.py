@@ -60,11 +60,10 @@ class Comers:
             for each in (1.0, served, extra)
         )
         some = np.nonzero(mass > 1e-13)[0]
-        inflow = mesh.inflow_in(nodes[some], mesh.n_w, mesh.cell)
         more = more[some] / mass[some]
-        laws = followed(mesh, inflow.laws, more)
+        laws = followed(mesh, mesh.inflow.laws_in(nodes[some]), more)
         if self.somebody:
-            nobody = np.exp(-inflow.starts_rps * nodes[some]) / (1 + more)
+            nobody = np.exp(-mesh.inflow.starts_rps * nodes[some]) / (1 + more)
             laws = laws.copy()
             laws[:, 0] -= nobody
             laws = np.maximum(laws, 0.0) / np.maximum(1 - nobody, 1e-12)[:, None]
@@ -82,9 +81,8 @@ def comers(mesh: Mesh, before_s: Floats, room: Ints) -> tuple[Floats, Floats]:
     """Probability that nobody is behind after a time, and else the mean fine cells that fit into the last
     step."""
     times_s = np.concatenate([[0.0], np.geomspace(before_s.min(), 1.001 * before_s.max() + 1e-9, 40)])
-    inflow = mesh.inflow_in(times_s, mesh.n_w, mesh.cell)
-    mates = mesh.engine.demand.mates
-    beyond = 1 - np.cumsum(followed(mesh, inflow.laws, mates(times_s)), axis=1)
+    inflow, mates = mesh.inflow, mesh.engine.demand.mates
+    beyond = 1 - np.cumsum(followed(mesh, inflow.laws_in(times_s), mates(times_s)), axis=1)
     fitting = np.concatenate([np.zeros((len(times_s), 1)), np.cumsum(beyond, axis=1)], axis=1)  # E[min(k, A)]
     low, share = between(times_s, before_s)
     cell, part = np.divmod(room / FINE, 1.0)

@@ -180,7 +180,7 @@ class Mesh:
         ``running``: when the step ends.
         """
         if self.thinned is None:
-            return self._inflow.shifted(seconds, start)
+            return self.inflow.shifted(seconds, start)
         return self.thinned.shifted(seconds, start, running)
 
     @cached_property
@@ -196,15 +196,24 @@ class Mesh:
         if self.thinned is not None:
             batch, batch_steps = self.thinned.first_batch
         else:
-            batch, batch_steps = self._inflow.batch, self._inflow.batch_steps
+            batch, batch_steps = self.inflow.batch, self.inflow.batch_steps
         mixed = (1 - idle) * row + idle * batch
         work = (1 - idle) * row * gained + idle * batch_steps
         return mixed, np.divide(work, mixed, out=np.zeros_like(mixed), where=mixed > 1e-15)
 
     @cached_property
-    def _inflow(self) -> Inflow:
+    def inflow(self) -> Inflow:
+        """Tokens that arrive in steps."""
         low, high = float(self.seconds.min()), float(self.seconds.max())
-        return self.inflow_in(np.geomspace(0.99 * low, 1.01 * high, 48), self.n_w, self.cell)
+        return Inflow.of(
+            self.engine.demand,
+            self.engine.weighted_tokens,
+            self.engine.work.given_prompt,
+            rate_rps=self.rate_rps,
+            cell=self.cell,
+            n=self.n_w,
+            times_s=np.geomspace(0.99 * low, 1.01 * high, 48),
+        )
 
     @cached_property
     def come(self) -> Floats:
@@ -219,19 +228,6 @@ class Mesh:
     def left(self) -> Ints:
         """Cells (n_w, n_y) that a step leaves behind."""
         return np.asarray(np.arange(self.n_w)[:, None] - self.taken)
-
-    def inflow_in(self, times_s: Floats, n: int, cell: float) -> Inflow:
-        """Tokens that arrive in these times, on ``n`` cells."""
-        engine, work = self.engine, self.engine.work.given_prompt
-        return Inflow.of(
-            engine.demand,
-            engine.weighted_tokens,
-            work,
-            rate_rps=self.rate_rps,
-            cell=cell,
-            n=n,
-            times_s=times_s,
-        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,41 @@ class _Held:
 
 
 def _held(mesh: Mesh, running: float, start: Floats) -> _Held:
+    sums = _sums_of(mesh, running)
+    starts = np.stack([start, np.eye(mesh.n_w)[0], followed(mesh, start, np.array(1.0))])
+    means, squares = sums.means @ starts.T, sums.squares @ starts.T
+    mean, empty, longer = means.T
+    var, empty_var, longer_var = np.maximum(squares - means**2, 0.0).T
+    return _Held(
+        mean=mean,
+        var=var,
+        behind_mean=mean - empty,
+        behind_var=var - empty_var,
+        more_mean=longer - mean,
+        more_var=longer_var - var,
+        gap_s=sums.gap_s,
+        alone_s=sums.alone_s,
+        longest_s=sums.longest_s,
+        lone_start=float(start[0]),
+        lone_next=sums.lone_next,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """First and second moments (gaps + 1, n_w) of sums of gaps, from each of the cells on."""
+
+    means: Floats
+    squares: Floats
+    gap_s: float
+    alone_s: float
+    longest_s: float
+    lone_next: float
+
+
+@lru_cache(maxsize=_NODES)
+def _sums_of(mesh: Mesh, running: float) -> _Sums:
+    """Kept for those who begin with other laws of what waits."""
     chain = StepsAt.of(mesh, running)
     rows, seconds = _single_steps(mesh, chain, running)
     decodes = chain.decodes
@@ -96,28 +131,17 @@ def _held(mesh: Mesh, running: float, start: Floats) -> _Held:
         first = until @ seconds
         second = until @ (seconds**2 + 2 * seconds * (prompts @ first))
         weighted = until @ (seconds[:, None] * cycle)
-    mean_to, square_to = np.zeros(mesh.n_w), np.zeros(mesh.n_w)
-    starts = np.stack([start, np.eye(mesh.n_w)[0], followed(mesh, start, np.array(1.0))])
-    means, squares = [np.zeros(3)], [np.zeros(3)]
-    for _ in range(_LONGEST):
-        square_to = second + 2 * weighted @ mean_to + cycle @ square_to
-        mean_to = first + cycle @ mean_to
-        means.append(starts @ mean_to)
-        squares.append(starts @ square_to)
-    mean, empty, longer = np.array(means).T
-    var, empty_var, longer_var = np.maximum(np.array(squares).T - np.array(means).T ** 2, 0.0)
+    means, squares = np.zeros((2, _LONGEST + 1, mesh.n_w))
+    for k in range(_LONGEST):
+        squares[k + 1] = second + 2 * weighted @ means[k] + cycle @ squares[k]
+        means[k + 1] = first + cycle @ means[k]
     at_decodes = float(chain.stationary[decodes].sum())
-    return _Held(
-        mean=mean,
-        var=var,
-        behind_mean=mean - empty,
-        behind_var=var - empty_var,
-        more_mean=longer - mean,
-        more_var=longer_var - var,
+    return _Sums(
+        means=means,
+        squares=squares,
         gap_s=float(chain.stationary @ seconds) / max(at_decodes, 1e-12),
         alone_s=float(seconds[0]),
         longest_s=float(seconds.max()),
-        lone_start=float(start[0]),
         lone_next=float(rows[0, 0]),
     )
 
