@@ -44,14 +44,15 @@ def clearing_s(
     full_fine = mesh.full_cells * FINE
     for start in range(1, n, block):
         v = np.arange(start, min(start + block, n))[:, None]
-        taken = np.minimum(v, most[None, :])
-        cells = taken / FINE
-        step = table.prompt_s(np.broadcast_to(running, taken.shape), np.maximum(cells, 1 / FINE))
-        if mesh.rule.mixed:
-            full = table.full_s(running, mesh.full_cells * mesh.cell)
-            step = np.where(taken == full_fine, full[None, :], step)
-        ended = decoded * np.maximum(taken * fine / rooms, 1.0)  # a cell may stand for several steps
-        low, part = between(x, np.maximum(x[None, :] + share * taken - ended, 0.0))
+        if start == 1 or start - block <= most.max():  # beyond, each step takes as many
+            taken = np.minimum(v if start <= most.max() else v[:1], most[None, :])
+            cells = taken / FINE
+            step = table.prompt_s(np.broadcast_to(running, taken.shape), np.maximum(cells, 1 / FINE))
+            if mesh.rule.mixed:
+                full = table.full_s(running, mesh.full_cells * mesh.cell)
+                step = np.where(taken == full_fine, full[None, :], step)
+            ended = decoded * np.maximum(taken * fine / rooms, 1.0)  # a cell may stand for several steps
+            low, part = between(x, np.maximum(x[None, :] + share * taken - ended, 0.0))
         rest = v - taken
         later = (1 - part) * done[rest, low] + part * done[rest, low + 1]
         last = np.zeros_like(step) if begun else step

@@ -18,7 +18,7 @@ from ._clearing import FINE, clearing_s
 from ._ends import Ends, ends_at
 from ._first_token import FirstToken, Found, ahead_and_own, found_by, own_prompts
 from ._gridlaw import GridLaw
-from ._normal import THREE, THREE_WEIGHTS
+from ._normal import FIVE, FIVE_WEIGHTS
 
 __all__ = ["Kind", "Kinds"]
 
@@ -36,7 +36,7 @@ class Kind:
     """Requests of one kind, in groups (g,)."""
 
     weights: Floats  # that add up to 1
-    ratios: Floats  # tokens ahead to those in order of arrival
+    cells: Floats  # (g, n) mean cells ahead of who would have so many of them in order of arrival
     overtaken: float  # share of the tokens ahead in order of arrival that are behind
     mates: float  # mean prompts of the own batch that go before
     noise_tokens: Floats  # variance of the tokens ahead over their mean, beyond that of so many times as many
@@ -111,8 +111,13 @@ class Kinds:
     def ahead_tokens(self) -> float:
         """Mean tokens that are ahead when the cells are done that an arrival finds begun, in order of
         arrival."""
-        ahead, mesh = self._found.ahead, self.backlog.mesh
-        return float(ahead.sum(axis=(0, 1)) @ np.arange(ahead.shape[2])) * mesh.cell
+        law = self.ahead_law
+        return float(law @ np.arange(len(law))) * self.backlog.mesh.cell
+
+    @cached_property
+    def ahead_law(self) -> Floats:
+        """Law (n,) of the cells of them."""
+        return np.asarray(self._found.ahead.sum(axis=(0, 1)))
 
     @property
     def begun_tokens(self) -> float:
@@ -183,20 +188,18 @@ class Kinds:
         found, mesh = self._found.ahead, self.backlog.mesh
         n = found.shape[2]
         most = _MOST_STRETCH * n
-        cells = np.arange(n)
-        stretch = np.zeros((n, most + 1))
-        for weight, ratio, noise in zip(kind.weights, kind.ratios, kind.noise_tokens, strict=True):
-            mean = ratio * cells
-            spread = np.sqrt(np.log1p(noise / mesh.cell / np.maximum(mean, 1e-9)))[:, None]
-            factors = np.exp(spread * THREE)
-            factors /= (factors @ THREE_WEIGHTS)[:, None]
-            places = np.minimum(mean[:, None] * factors, most - 1e-9)
-            low = places.astype(np.intp)
-            share = places - low
-            for column, part in enumerate(weight * THREE_WEIGHTS):
-                np.add.at(stretch, (cells, low[:, column]), part * (1 - share[:, column]))
-                np.add.at(stretch, (cells, low[:, column] + 1), part * share[:, column])
-        law = found.sum(axis=(0, 1)) @ stretch
+        mean, part = kind.cells[:, :, None], (kind.weights[:, None, None] * FIVE_WEIGHTS)
+        spread = np.sqrt(np.log1p((kind.noise_tokens / mesh.cell)[:, None, None] / np.maximum(mean, 1e-9)))
+        factors = np.exp(spread * FIVE)
+        factors /= (factors @ FIVE_WEIGHTS)[:, :, None]
+        places = np.minimum(mean * factors, most - 1e-9)
+        low = places.astype(np.intp)
+        upper, size = part * (places - low), n * (most + 1)
+        low += (most + 1) * np.arange(n)[:, None]
+        found_at = np.bincount(low.ravel(), (part - upper).ravel(), size)
+        found_at += np.bincount(low.ravel() + 1, upper.ravel(), size)
+        stretch = found_at.reshape(n, most + 1)
+        law = self.ahead_law @ stretch
         end = int(np.searchsorted(np.cumsum(law), (1 - _BEYOND) * law.sum())) + 2
         ahead = found @ stretch[:, :end]
         ahead[:, :, -1] += found.sum(axis=2) - ahead.sum(axis=2)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._backlog import Backlog
-from ._by_length import ByLength, behind_ratios, groups_of, place_ratios, prompt_waits
+from ._by_length import ByLength, ahead_by_rank, behind_ratios, groups_of, place_ratios, prompt_waits
 from ._kinds import Kind, Kinds
 from ._mesh import StepsAt
 from ._numeric import gap_of
@@ -52,9 +52,15 @@ class Waits:
         mesh = self.found.backlog.mesh
         return prompt_waits(mesh.engine, _busy(self.found.backlog), mesh.cell, self.more)
 
-    @cached_property
+    @property
     def tokens(self) -> Floats:
         """Tokens (g,) that are done before a prompt gets its turn, without those of its own batch."""
+        by_prompts, by_places = self._tokens
+        return by_prompts + by_places
+
+    @cached_property
+    def _tokens(self) -> tuple[Floats, Floats]:
+        """Those before it for the budget, and for a place."""
         found, more = self.found, self.more
         mesh = found.backlog.mesh
         engine, waits = mesh.engine, self.prompts
@@ -68,11 +74,30 @@ class Waits:
         wait_s = by_running / (mesh.rate_rps * engine.demand.mean_prompt)  # by Little's law
         wait_steps = wait_s / max(gap_of(found.backlog), 1e-12)
         lost = redone_frac(engine)
-        tokens += by_running / (1 + lost) * place_ratios(engine.demand, load, wait_steps, more)
+        by_places = by_running / (1 + lost) * place_ratios(engine.demand, load, wait_steps, more)
         if lost > 0:  # a place that is lost again is no end of the wait, which is for all of the work
             lasting = place_ratios(engine.demand, load, np.inf, more)
-            tokens += by_running * lost / (1 + lost) * lasting
-        return tokens
+            by_places += by_running * lost / (1 + lost) * lasting
+        return tokens, by_places
+
+    @property
+    def cells(self) -> Floats:
+        """Mean cells ahead (g, n) of who would have 0, 1, ... of them in order of arrival, without the step
+        under way.
+
+        Who waits for the budget keeps its rank. What is there in order of arrival beyond the prompts of that
+        rank waits for places.
+        """
+        found = self.found
+        mesh, law = found.backlog.mesh, found.ahead_law
+        in_order = np.arange(len(law))
+        first, *by_rank = ahead_by_rank(mesh.engine, _busy(found.backlog), mesh.cell, law, self.more)
+        places = np.maximum(in_order - first, 0.0)
+        places = places if places @ law > 0 else in_order
+        less = np.maximum(self.tokens - found.rest_tokens, 0.0) / np.maximum(self.tokens, 1e-300) / mesh.cell
+        parts = zip(self._tokens, (np.array(by_rank), np.array([places])), strict=True)
+        each = [tokens[:, None] * cells / np.maximum(cells @ law, 1e-300)[:, None] for tokens, cells in parts]
+        return np.asarray(float(law.sum()) * less[:, None] * (each[0] + each[1]))
 
     @property
     def behind(self) -> Floats:
@@ -96,7 +121,8 @@ def outputs_of(waits: Waits) -> list[Outputs]:
     """Requests by the length of their outputs."""
     found = waits.found
     engine = found.backlog.mesh.engine
-    ratios = np.maximum(waits.tokens - found.rest_tokens, 0.0) / max(found.ahead_tokens, 1e-12)
+    cells = waits.cells
+    ratios = cells @ found.ahead_law / max(found.ahead_tokens / found.backlog.mesh.cell, 1e-12)
     steps, weights, _ = groups_of(engine.demand)
     kinds = []
     for first, last in cuts_of(weights):
@@ -105,7 +131,7 @@ def outputs_of(waits: Waits) -> list[Outputs]:
         part = weights[some] / share
         kind = Kind(
             weights=part,
-            ratios=ratios[some],
+            cells=cells[some],
             overtaken=max(1 - float(part @ ratios[some]), 0.0),
             mates=float(part @ waits.prompts.mates[some]),
             noise_tokens=waits.prompts.noise_tokens[some],

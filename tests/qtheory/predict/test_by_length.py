@@ -11,7 +11,13 @@ import pytest
 from qtheory.basics.errors import ConvergenceError
 from qtheory.predict import limit_rps, predict
 from qtheory.predict._backlog import Backlog
-from qtheory.predict._by_length import behind_ratios, groups_of, place_ratios, prompt_waits
+from qtheory.predict._by_length import (
+    ahead_by_rank,
+    behind_ratios,
+    groups_of,
+    place_ratios,
+    prompt_waits,
+)
 from qtheory.predict._models import prepared
 from qtheory.predict._steps import Rule
 from qtheory.predict.inputs import Engine
@@ -51,6 +57,18 @@ def test_waits_for_places_go_by_numbers_in_a_short_time_and_by_decode_steps_in_a
     by_number = 0.1 * np.cumsum(weights) / ((1 - sigma) * (1 - sigma + 0.9 * weights))
     assert short == pytest.approx(by_number, rel=2e-3)
     assert weights @ long < weights @ short
+
+
+def test_the_shortest_outputs_wait_for_one_prompt_and_the_longest_for_all() -> None:
+    replica, workload = world(hardware="l40s", model="qwen2.5-14b", workload="rag", scheduler="sjf")
+    engine = prepared(replica, workload, None)[1].engine
+    busy, cell, n = 0.9, 500.0, 200
+    one = float(engine.weighted_tokens.max()) / cell
+    law = np.asarray(0.9 ** np.arange(n), dtype=np.float64)
+    in_order, *by_length = ahead_by_rank(engine, busy, cell, law)
+    assert np.all(np.diff(by_length, axis=0) >= -1e-9)
+    assert by_length[-1] == pytest.approx(in_order, rel=1e-9)
+    assert by_length[0][-1] < 1.1 * one < in_order[-1] / 3
 
 
 def test_who_is_behind_is_shared_out_by_length_and_no_more_of_them() -> None:
