@@ -55,8 +55,7 @@ def clearing_s(
             low, part = between(x, np.maximum(x[None, :] + share * taken - ended, 0.0))
         rest = v - taken
         later = (1 - part) * done[rest, low] + part * done[rest, low + 1]
-        last = np.zeros_like(step) if begun else step
-        value = np.where(rest > 0, step + later, last)
+        value = np.where(rest > 0, step + later, 0.0 if begun else step)
         then = (1 - nearer) * value[:, after] + nearer * value[:, after + 1]
         value = np.where(open_[None, :], value, until[None, :] + then)
         done[v[:, 0]] = value
