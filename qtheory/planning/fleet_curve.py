@@ -16,7 +16,7 @@ from qtheory.predict import MODELLED_SCHEDULERS, REJECTED_NOTE, Prediction
 from qtheory.system.replica import ReplicaSpec
 from qtheory.system.workload import Workload
 
-from .marks import KNEE_POINTS, KNEE_RTOL, searched
+from ._searched import KNEE_POINTS, KNEE_RTOL, searched
 from .search import Search
 from .theory import Theory, failing
 

@@ -8,18 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from qtheory.basics.errors import ConfigError
-
+from ._searched import searched
 from .search import Search
 from .theory import Theory, failing
 
-__all__ = ["KNEE_POINTS", "KNEE_RTOL", "Knee", "marks", "searched"]
+__all__ = ["Knee", "marks"]
 
-KNEE_RTOL = 3e-3
-KNEE_POINTS = {"closed": 6, "numeric": 8}
 _STEP = 0.005
-_BEND = 0.999
-"""Of the limit of a scheduler that serves a part beyond it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,57 +133,6 @@ def marks(theory: Theory, goodput_frac: float = 0.9) -> Knee:
     """
     search, found = searched(theory, goodput_frac)
     return _described(theory, search, goodput_frac, found)
-
-
-def searched(theory: Theory, goodput_frac: float) -> tuple[Search, float | None]:
-    """A tier's curve, asked where its knee is, and the knee.
-
-    Parameters
-    ----------
-    theory : Theory
-    goodput_frac : float
-        In (0, 1).
-
-    Raises
-    ------
-    ConfigError, ConvergenceError
-        As `marks`.
-
-    Examples
-    --------
-    >>> from qtheory.system.replica import replica_of
-    >>> from qtheory.system.scenario import Scenario
-    >>> from qtheory.system.workload.from_scenario import workload_of
-    >>> scenario = Scenario(hardware="a100", model="llama-3.1-8b", workload="chat")
-    >>> theory = Theory(
-    ...     replica=replica_of(scenario), workload=workload_of(scenario), scheduler="fcfs", tier="closed")
-    >>> search, knee_rps = searched(theory, 0.9)
-    >>> knee_rps < search.limit_rps
-    True
-    """
-    guide = theory.closed.curve
-    if not guide:
-        theory.closed.at(0.5 * theory.limit_rps)  # says why
-        raise ConfigError(f"scheduler: {theory.scheduler} has no prediction at any rate; simulate it")
-    search = Search(
-        theory.good,
-        guide=([point.rate_rps for point in guide], [point.goodput_frac for point in guide]),
-        limit_rps=theory.limit_rps if theory.has_limit else math.inf,
-    )
-    if theory.tier == "numeric" and not theory.has_limit:  # formulas may end before the chain does
-        search.reach(goodput_frac)
-        first, bend_rps = search.crossing(goodput_frac, most=0), _BEND * theory.limit_rps
-        shed = [point.shed_frac for point in guide if point.rate_rps <= bend_rps]
-        if first is not None and first > bend_rps and shed and not shed[-1]:
-            search.at(bend_rps)  # who is turned away from the limit on bends the curve there
-    found = search.crossing(goodput_frac, rtol=KNEE_RTOL, most=KNEE_POINTS[theory.tier])
-    if theory.tier == "closed" or theory.has_limit:
-        theory.check_covers(found)
-    if not search.n_asked:  # never good enough, says the guide; the tier itself is asked where it is best
-        best = max(guide, key=lambda point: point.goodput_frac)
-        search.at(best.rate_rps)
-        found = search.crossing(goodput_frac, rtol=KNEE_RTOL, most=KNEE_POINTS[theory.tier])
-    return search, found
 
 
 def _described(theory: Theory, search: Search, level: float, found: float | None) -> Knee:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ._astray import diffused
 from ._rates import Rates
 
-__all__ = ["Crowd", "Law"]
+__all__ = ["Crowd", "CrowdLaw"]
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ _TAIL = 20.0  # lengths of the tail that a steady law is followed for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Law:
+class CrowdLaw:
     """Probabilities (k,) of numbers from ``origin`` on, ``width`` apart."""
 
     origin: float
@@ -39,7 +39,7 @@ class Law:
         middle = np.cumsum(self.mass) - self.mass / 2
         return np.asarray(np.interp(levels, middle, self.numbers))
 
-    def on(self, low: float, high: float) -> Law:
+    def on(self, low: float, high: float) -> CrowdLaw:
         """The same on a grid between two numbers; masses keep their mean."""
         width = (high - low) / _CELLS
         place = np.clip((self.numbers - low) / width, 0.0, _CELLS - 1e-9)
@@ -47,7 +47,7 @@ class Law:
         share = place - left
         mass = np.bincount(left, self.mass * (1 - share), _CELLS + 1)
         mass += np.bincount(left + 1, self.mass * share, _CELLS + 1)
-        return Law(origin=low, width=width, mass=mass / mass.sum())
+        return CrowdLaw(origin=low, width=width, mass=mass / mass.sum())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,7 +85,7 @@ class Crowd:
     def _noise(self, rate_rps: float, speed: Floats) -> Floats:
         return np.asarray(rate_rps * self.burstiness + speed * self.work_scv)
 
-    def steady(self, rate_rps: float) -> Law:
+    def steady(self, rate_rps: float) -> CrowdLaw:
         """The law to which the number settles at a rate below the limit."""
         tail = rate_rps * (self.burstiness + self.work_scv) / (2 * (self.limit_rps - rate_rps))
         numbers = np.linspace(0.0, self.full + _TAIL * tail, _STILL_CELLS + 1)
@@ -95,14 +95,14 @@ class Crowd:
         steps = (slope[1:] + slope[:-1]) / 2 * np.diff(numbers)
         height = np.concatenate([[0.0], np.cumsum(steps)]) - np.log(noise)
         mass = np.exp(height - height.max())
-        return Law(origin=0.0, width=float(numbers[1]), mass=mass / mass.sum())
+        return CrowdLaw(origin=0.0, width=float(numbers[1]), mass=mass / mass.sum())
 
-    def empty(self) -> Law:
+    def empty(self) -> CrowdLaw:
         """Nobody there."""
         top = 4 * np.sqrt(self.full) + 20
-        return Law(origin=0.0, width=top / _CELLS, mass=np.eye(1, _CELLS + 1)[0])
+        return CrowdLaw(origin=0.0, width=top / _CELLS, mass=np.eye(1, _CELLS + 1)[0])
 
-    def paths(self, rates: Rates, times_s: Floats, start: Law) -> list[Law]:
+    def paths(self, rates: Rates, times_s: Floats, start: CrowdLaw) -> list[CrowdLaw]:
         """The laws at increasing times, from a law at time 0 on."""
         law, now, found = start, 0.0, []
         longest = float(times_s[-1]) / _STEPS
@@ -119,7 +119,9 @@ class Crowd:
                 found.append(law)
         return found
 
-    def _moved(self, law: Law, rate_rps: float, longest_s: float, now_s: float) -> tuple[Law, float]:
+    def _moved(
+        self, law: CrowdLaw, rate_rps: float, longest_s: float, now_s: float
+    ) -> tuple[CrowdLaw, float]:
         """The law a step later, and the length of the step."""
         law = self._framed(law)
         fall = (self.limit_rps - rate_rps) * longest_s
@@ -140,7 +142,7 @@ class Crowd:
         step = longest_s if fastest * longest_s < _MOVE * spread else _MOVE * spread / fastest
         return replace(law, mass=diffused(law.mass, drift, noise, law.width, step)), step
 
-    def _framed(self, law: Law) -> Law:
+    def _framed(self, law: CrowdLaw) -> CrowdLaw:
         """The law on a grid that holds it, and not much more.
 
         Between its edges a normal law has 10.4 standard deviations, so that the room on each side is that of

@@ -43,7 +43,7 @@ from .by_tenant import tenant_rows
 from .patient import WHY_STEPWISE as WHY_PATIENT
 from .patient import patience_of, summarize_attempts
 
-__all__ = ["Served", "Setting", "cluster_of"]
+__all__ = ["ServedRun", "Setting", "cluster_of"]
 
 
 def _with_limits(requests: Requests, slo: Slo) -> Requests:
@@ -78,7 +78,7 @@ def cluster_of(scenario: Scenario) -> ClusterSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Served:
+class ServedRun:
     """Records of a run, its numbers, and why it went step by step, if it did."""
 
     records: Records
@@ -166,7 +166,7 @@ class Setting:
             **self._client(),
         )
 
-    def serve(self, about: dict[str, Any], *, n_windows: int, index: int) -> Served:
+    def serve(self, about: dict[str, Any], *, n_windows: int, index: int) -> ServedRun:
         """Records and numbers of the run; replication ``index`` gives a router its random numbers."""
         common: dict[str, Any] = {"peak": self._peak, "n_windows": n_windows, **about}
         slo = self._workload.slo
@@ -176,20 +176,20 @@ class Setting:
             records = simulate(self._requests, self._policy, self._replica, **self._client())
             result = self._with_more(summarize(records, slo, policy=self._policy, **common), records)
             stepwise = why_stepwise(self._requests, self._policy, self._replica)
-            return Served(records=records, result=result, stepwise=stepwise)
+            return ServedRun(records=records, result=result, stepwise=stepwise)
         router = make_router(self._cluster.router)
         found = self._together(router, index, **self._client())
         result = summarize_cluster(found, slo, policies=self._policies(), **common)
         result = self._with_more(result, found.records)
-        return Served(records=found.records, result=result, stepwise=self._why())
+        return ServedRun(records=found.records, result=result, stepwise=self._why())
 
-    def _serve_patient(self, patience: Patience, common: dict[str, Any]) -> Served:
+    def _serve_patient(self, patience: Patience, common: dict[str, Any]) -> ServedRun:
         """Clients that time out, on the reference engine."""
         found = simulate_retries(
             self._requests, self._policy, self._replica, patience, until_s=self._client()["until_s"]
         )
         records, result = summarize_attempts(found, self._workload.slo, policy=self._policy, **common)
-        return Served(records=records, result=self._with_more(result, records), stepwise=WHY_PATIENT)
+        return ServedRun(records=records, result=self._with_more(result, records), stepwise=WHY_PATIENT)
 
     def watch(self, *, index: int, until_s: float) -> tuple[Records | ClusterRecords, Watch]:
         """The same run, step by step up to a moment, with everything that is seen in it."""

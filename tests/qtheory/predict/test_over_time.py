@@ -10,7 +10,7 @@ import pytest
 
 from qtheory.basics.errors import ConfigError, ConvergenceError, UnstableError
 from qtheory.predict import OverTime, Prediction, _standing, limit_rps, predict, predict_over_time
-from qtheory.predict._crowd import Crowd, Law
+from qtheory.predict._crowd import Crowd, CrowdLaw
 from qtheory.predict._rates import Rates
 from qtheory.system.replica import replica_of
 from qtheory.system.scenario import Scenario
@@ -219,7 +219,7 @@ CROWD = Crowd(
 )
 
 
-def moments(law: Law) -> tuple[float, float]:
+def moments(law: CrowdLaw) -> tuple[float, float]:
     mean = float(law.mass @ law.numbers)
     return mean, float(law.mass @ (law.numbers - mean) ** 2)
 
@@ -233,7 +233,7 @@ def test_a_steady_law_stays_as_it_is(rate: float) -> None:
 
 
 def test_beyond_the_limit_all_moves_by_drift_and_noise() -> None:
-    start = Law(origin=900.0, width=0.5, mass=np.eye(1, 401, 200)[0])
+    start = CrowdLaw(origin=900.0, width=0.5, mass=np.eye(1, 401, 200)[0])
     rates = Rates(arrivals=parse_arrivals("poisson"), mean_rps=7.0)  # type: ignore[arg-type]
     [later] = CROWD.paths(rates, np.array([1000.0]), start)
     mean, variance = moments(later)
