@@ -55,7 +55,8 @@ class Formulas:
         state = self.state(rates_rps)
         ttft, tpot = self.waits.first_token(rates_rps, state), per_token(self, rates_rps, state)
         if stretch is not None:
-            ttft = ttft.stretched(*stretch)
+            ratios, shares = stretch  # the step under way is the same for all
+            ttft = ttft.stretched(np.stack([np.ones_like(ratios), ratios, ratios]), shares)
         laws = {"ttft": ttft, "tpot": tpot, "e2e": self._whole(state, ttft)}
         found = {"mean_decoding": state["n"], "mean_itl_s": state["mean_gap"]} | gap_percentiles(
             self, rates_rps, state
@@ -110,11 +111,16 @@ class Formulas:
         feedback = np.minimum(rate * demand.mean_decode * slope, 0.9)
         n = np.clip(n + more / (1 - feedback), low, high)
         bursts = self.waits.bursts(rate, pieces | {"n": n, "gap": seen})
-        mean = np.where(
-            n < 0.999 * self.costs.engine.slots, seen, n / np.maximum(rate * demand.mean_decode, 1e-12)
-        )
+        mean = np.minimum(seen, self._most_gap_s)
+        n = np.minimum(rate * demand.mean_decode * mean, self.costs.engine.slots)
         gap = np.maximum(mean - behind, alone)
         return pieces | {"n": n, "gap": gap, "mean_gap": mean, "slope": slope} | noise | bursts
+
+    @property
+    def _most_gap_s(self) -> float:
+        """Mean gap at the limit, where all is taken all the time."""
+        found = self.limit
+        return found.running / found.rate_rps / max(self.costs.engine.demand.mean_decode, 1e-9)
 
     def _noise(self, rate: Floats, at: tuple[Floats, ...], lasting: Floats) -> dict[str, Floats]:
         """Variance of the number running: arrivals come in clumps if time is counted in decode steps."""

@@ -28,7 +28,7 @@ def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
     steps, probs = _in_pairs(*formulas.groups) if in_parts else formulas.groups
     d, alone = steps[:, None], state["alone"]
     stay = d / state["memory"]
-    slow = _kept(stay) * state["slope"] ** 2 * state["var"]
+    slow = _kept(stay) * np.minimum(state["slope"] ** 2 * state["var"], _most_slow(formulas, alone))
     above, stalls, none = (_beside if in_parts else _between)(formulas, rate, state, steps)
     some = np.maximum(1 - none, 1e-9)
     weights, base = probs / probs.sum(), alone + 0 * d
@@ -40,6 +40,11 @@ def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
     base = np.maximum(base + THREE[:, None, None] * np.sqrt(slow), formulas.costs.decode_s[0])
     none, mean, second = 1 - some, above / some, (stalls + above**2) / some
     return Mixture(np.outer(THREE_WEIGHTS, weights), base, none, mean, second, law="bounded", most=most)
+
+
+def _most_slow(formulas: Formulas, alone: Floats) -> Floats:
+    """Variance of a step of decodes of which none, by three atoms, is longer than one of all places."""
+    return np.maximum(formulas.costs.at(np.array(formulas.costs.engine.slots))[0] - alone, 0.0) ** 2 / 3
 
 
 def _in_parts(formulas: Formulas) -> bool:

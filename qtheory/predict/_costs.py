@@ -51,12 +51,12 @@ class Costs:
         return np.asarray(np.maximum(taken, 0.0) / (high - low))
 
     def decode_seen_s(self, n: Floats, var: Floats) -> Floats:
-        """Mean step without prompts over tokens, of which more are made where more run."""
+        """Mean step without prompts over tokens, of which more are made where more run, in the slots."""
         sigma = np.sqrt(np.log1p(var / np.maximum(n, 0.1) ** 2))
         factors = np.exp(FIVE[:, None] * sigma)
-        factors = factors / (FIVE_WEIGHTS @ factors)
-        seconds = np.interp(n * factors, self.nodes, self.decode_s)
-        return np.asarray(FIVE_WEIGHTS @ (factors * seconds))
+        running = np.minimum(n * factors / (FIVE_WEIGHTS @ factors), self.engine.slots)
+        made = running / (FIVE_WEIGHTS @ running)
+        return np.asarray(FIVE_WEIGHTS @ (made * np.interp(running, self.nodes, self.decode_s)))
 
     @property
     def takes_all(self) -> bool:

@@ -48,12 +48,16 @@ class FirstWaits:
         busy = 1 - (1 - busy) / (1 + np.maximum(state["queueing"] - 1, 0.0) / 2)
         more, more2 = self._mates(rate, state, busy)
         queue, square = queue + more, square + 2 * queue * more + more2
+        queue, square = queue + rest, square + 2 * queue * rest + rest**2
+        begun = alone / 2  # all that there is if nobody is ahead: the step under way
+        behind = np.maximum((queue - (1 - busy) * begun) / busy, begun)
+        behind2 = np.maximum((square - (1 - busy) * begun**2 * 4 / 3) / busy, 1.01 * behind**2)
         late, held = self.slot_wait(rate, state)  # who finds no place has those ahead besides
-        mean = np.stack([queue / busy, queue + held])
-        second = np.stack([square / busy, square + 2 * held * (held + queue)])
-        probs = demand.prompt_groups[1][:, None, None] * np.stack([1 - late, late])
-        base = self.costs.own_at(state["n"]) + rest
-        return Mixture(probs, base[:, None], np.stack([1 - busy, 0 * busy]), mean, second)
+        mean = np.stack([begun, behind, queue + held])
+        second = np.stack([begun**2 * 4 / 3, behind2, square + 2 * held * (held + queue)])
+        kinds = np.stack([(1 - busy) * (1 - late), busy * (1 - late), late])
+        base = self.costs.own_at(state["n"])[:, None]
+        return Mixture(demand.prompt_groups[1][:, None, None] * kinds, base, 0 * mean, mean, second)
 
     def bursts(self, rate: Floats, state: State) -> State:
         """Indices of dispersion while prompts queue and while requests run, as far as both see them."""

@@ -69,7 +69,8 @@ class Mixture:
         return Shares(self.law, self.above, self.second, self.most)
 
     def stretched(self, factors: Floats, shares: Floats) -> Mixture:
-        """Every group in kinds (k, r) whose random part is longer or shorter."""
+        """Every group in kinds (k, r) whose random part is longer or shorter; or (g, k, r) by the last axis
+        of groups."""
         none, above, second = (part[..., None, :] if part.ndim > 1 else part for part in
                                (self.none, self.above, self.second))  # fmt: skip
         by_rate = self.probs.ndim == self.base.ndim
@@ -105,6 +106,8 @@ class Mixture:
         """The same where there is nothing but the bases."""
         probs = self.probs if self.probs.ndim == self.base.ndim else self.probs[..., None]
         base = self.base.reshape(-1, self.base.shape[-1])
+        if not len(base):  # no request has such a time
+            return np.zeros((2, base.shape[1])), np.repeat([[0.0], [1.0]], base.shape[1], axis=1)
         weights = np.broadcast_to(probs, self.base.shape).reshape(base.shape)
         order = np.argsort(base, axis=0)
         shares = np.cumsum(np.take_along_axis(weights, order, axis=0), axis=0)

@@ -43,6 +43,7 @@ _OTHERS = {
     "shed": "demote",
 }  # steps by what decodes can spare; late ones behind the rest
 _IN_PHASES = ("static", "disaggregated")  # their arrivals keep their phases
+_MOST_REJECTED = 0.5  # share of prompts longer than a step
 _MOST_UNHELD = 1e-3  # share of prompts longer than memory that may be passed over
 
 
@@ -98,7 +99,22 @@ def prepared(replica: ReplicaSpec, workload: Workload, scheduler: str | None) ->
     for option, given in _OTHERS.items():
         if getattr(replica.scheduler, option) == given:
             raise ConfigError(f"{option}={given}: there is no model of {name} with it; simulate it")
-    return MODELS[name], Setting.of(replica, workload, 1.0)
+    setting = Setting.of(replica, workload, 1.0)
+    _check_prompts(setting)
+    return MODELS[name], setting
+
+
+def _check_prompts(setting: Setting) -> None:
+    """Refuse where most prompts do not fit into a step, which is as if others came."""
+    demand, budget = setting.engine.demand, setting.engine.budget_tokens
+    if not setting.replica.scheduler.whole_prompts or demand.prompt_tokens.max() <= budget:
+        return
+    rejected = float(demand.prompt_probs[demand.prompt_tokens > budget].sum())
+    if rejected > _MOST_REJECTED:
+        raise ConfigError(
+            f"budget_tokens: {rejected:.0%} of the prompts have more than {budget} tokens and are rejected; "
+            "there is no model of so few that are left: raise it, or simulate it"
+        )
 
 
 def check_phases(arrivals: Arrivals, rates_rps: Sequence[float], limit: Limit) -> None:
