@@ -101,7 +101,9 @@ def _moves(mesh: Mesh, j: int) -> Floats:
     rest = np.clip(move - whole, -1.0, 1.0)
     share = np.clip(1 - (told - whole_var) / np.maximum(by_ends, 1e-300), 0.0, 1.0)  # less if they tell more
     ends = (share * noise * mesh.decoded[:, j] / unit**2)[:, None]
-    q = np.minimum(var + ends + rest**2, 1.0)
+    is_even = mesh.level <= 1 and demand.lasting < 1
+    least = np.abs(rest) if is_even else 0.0  # whole requests come and go, however evenly
+    q = np.minimum(np.maximum(var + ends + rest**2, least), 1.0)
     if j == 0:  # nothing falls below no work at all
         q = np.where(whole == 0, np.maximum(rest, 0.0), q)
     down, up = rows * (q - rest) / 2, rows * (q + rest) / 2

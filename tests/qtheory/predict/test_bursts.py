@@ -116,3 +116,14 @@ def test_phases_that_are_an_overload_are_refused(tier: str) -> None:
     with pytest.raises(ConfigError, match=r"phases of 15 req/s, above the limit of 9\.0.* simulate it"):
         predict(replica, workload, rate_rps=6.0, tier=tier)
     assert predict(replica, workload, rate_rps=3.0, tier=tier).mean_ttft_s > 0
+
+
+@pytest.mark.parametrize("scheduler", ["fcfs", "chunked"])
+def test_even_arrivals_are_answered_at_any_low_load(scheduler: str) -> None:
+    machine = {"hardware": "a100", "model": "llama-3.1-8b", "workload": "chat", "scheduler": scheduler}
+    replica, workload = world(**machine, arrivals="gamma(cv=0.2)")
+    limit = limit_rps(replica, workload)
+    found = [predict(replica, workload, rate_rps=load * limit) for load in (0.001, 0.02, 0.1)]
+    waits = [each.mean_ttft_s for each in found]
+    assert waits == sorted(waits)
+    assert found[0].mean_decoding == pytest.approx(found[2].mean_decoding / 100, rel=0.2)
