@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from ._meeting import together_frac
 from .inputs import Engine
 
 __all__ = ["DecodePool"]
@@ -96,17 +97,15 @@ class DecodePool:
     @cached_property
     def together(self) -> float:
         """Share of its stay for which a request that came together with another one is there beside it."""
-        return float(self._beside(np.array([np.inf]))[0])
+        return together_frac(self.engine.demand)
 
     def _beside(self, steps: Floats) -> Floats:
-        """Mean share of so many steps for which one that came at once is there; of all steps for infinity."""
+        """Mean share of so many steps for which one that came at once is there."""
         demand = self.engine.demand
         order = np.argsort(demand.decode_steps)
         lengths, probs = demand.decode_steps[order], demand.decode_probs[order]
         below, sums = np.cumsum(probs), np.cumsum(probs * lengths)
         least = sums + lengths * (below[-1] - below)  # E[min(d, length)]
-        if np.isinf(steps).all():
-            return np.full(len(steps), float(least @ probs) / (sums[-1] * below[-1]))
         met = np.interp(steps, np.append(0.0, lengths), np.append(0.0, least))
         return np.asarray(met / steps / below[-1])
 

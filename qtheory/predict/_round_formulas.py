@@ -13,6 +13,7 @@ from qtheory.system.slo import Slo
 
 from ._clumps import Clumps
 from ._mixture import Mixture
+from ._percentiles import LEVELS
 from ._round_steady import RoundSteady
 from ._rounds import Rounds
 
@@ -25,7 +26,6 @@ _PARTS = np.diff(_EDGES)
 _AGES = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)  # of a batch, at which the rest of a clump is counted
 _WEIGHTS = np.array([0.1, 0.3, 0.35, 0.2, 0.05])  # of nodes of a law, from its smallest values to the largest
 _FAR_WEIGHTS = np.array([0.2, 0.25, 0.2, 0.15, 0.1, 0.07, 0.02, 0.01])  # the same, of what is left
-_LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ class RoundFormulas:
             found |= self._gaps(state, found["mean_itl_s"])
         for name, law in laws.items():
             found[f"mean_{name}_s"] = law.mean
-            found |= {f"{key}_{name}_s": law.quantile(level) for key, level in _LEVELS.items()}
+            found |= {f"{key}_{name}_s": law.quantile(level) for key, level in LEVELS.items()}
         found["ttft_good_frac"] = ttft.within(slo.ttft_s)
         found["goodput_frac"] = (
             found["ttft_good_frac"] * found["tpot_good_frac"] * laws["e2e"].within(slo.e2e_s)
@@ -195,7 +195,7 @@ class RoundFormulas:
         gaps = np.array([self._at(column, state["seen"]) for column in table.T]).reshape(-1, len(mean))
         weights = np.outer(counts, _WEIGHTS).ravel()
         law = _fixed(weights / weights.sum(), gaps)
-        return {f"{key}_itl_s": law.quantile(level) for key, level in _LEVELS.items()}
+        return {f"{key}_itl_s": law.quantile(level) for key, level in LEVELS.items()}
 
 
 def _beyond(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
