@@ -38,7 +38,7 @@ class Controlled:
     Parameters
     ----------
     values : sequence of array of float
-        One a run in order of arrival, behind the warm-up.
+        One a run in order of arrival, behind the warm-up; not finite where a request has none.
     controls : array of float, shape (runs, pieces, m)
         Means over pieces of the same runs (`in_pieces`), less their expectations.
 
@@ -56,7 +56,9 @@ class Controlled:
 
     def mean(self) -> Freed | None:
         """Mean of the values; None if what is left is too correlated to tell its spread."""
-        return self._freed(self.values)
+        centre = float(np.nanmean(np.concatenate(self.values)))
+        found = self._freed([each - centre for each in self.values])
+        return None if found is None else (centre + found[0], found[1])
 
     def percentile(self, share: float) -> Freed | None:
         """Value that a ``share`` of the requests, in (0, 1), does not exceed.
@@ -64,15 +66,18 @@ class Controlled:
         None also where too few stretches of requests lie beyond it to know it by. Runs that have fewer
         requests beyond it than is to be expected show less spread too: that of the expected number counts.
         """
-        plain = estimate_percentile(self.values, 100 * share)
+        served = [each[np.isfinite(each)] for each in self.values]
+        plain = estimate_percentile(served, 100 * share)
         if (plain.n_effective or 0.0) * min(share, 1 - share) < _LEAST_BEYOND:
             return None
-        pool, at = np.sort(np.concatenate(self.values)), plain.estimate
+        pool, at = np.sort(np.concatenate(served)), plain.estimate
         for _ in range(_ROUNDS):
-            below = self._freed([(each <= at).astype(float) for each in self.values])
+            below = self._freed(
+                [np.where(np.isfinite(each), each <= at, np.nan) - share for each in self.values]
+            )
             if below is None:
                 return None
-            place = share - below[0] + float(np.searchsorted(pool, at, side="right")) / len(pool)
+            place = float(np.searchsorted(pool, at, side="right")) / len(pool) - below[0]
             half = below[1] * math.sqrt(max(1.0, (1 - share) / max(1 - place, _CONSTANT)))
             if not 0 < place - half < place + half < 1:
                 return None
@@ -80,7 +85,8 @@ class Controlled:
         return float(at), float(high - low) / 2
 
     def _freed(self, values: Sequence[Floats]) -> Freed | None:
-        pieces = np.stack([in_pieces(each) for each in values])  # (runs, pieces)
+        """Mean of values that lie around 0: as a sum over those that there are, over their number."""
+        pieces = np.stack([in_pieces(np.nan_to_num(each)) for each in values])  # (runs, pieces)
         table = self.controls[:, :, np.ptp(self.controls, axis=(0, 1)) > _CONSTANT]
         table = table / table.std(axis=(0, 1))
         design = np.dstack([np.ones(pieces.shape), table]).reshape(pieces.size, -1)  # (n, m + 1)
@@ -92,7 +98,8 @@ class Controlled:
         left = (pieces.ravel() - design @ fitted) / (1 - leverage)
         pseudo = fitted[0] + pieces.size * inverse[0] * left
         found = estimate_mean(list(pseudo.reshape(pieces.shape)))
-        return (float(fitted[0]), found.half_width) if found.reliable else None
+        served = float(np.isfinite(np.concatenate(values)).mean())
+        return (float(fitted[0]) / served, found.half_width / served) if found.reliable else None
 
 
 def long_enough(n_requests: int) -> bool:

@@ -18,12 +18,13 @@ __all__ = ["controlled_ttft", "controlled_values", "waits_of"]
 Floats = NDArray[np.float64]
 _LONG, _LONGER = 0.95, 0.99  # percentiles of a wait
 _MOST_LOAD = 0.99
+_LEAST_SERVED = 0.5  # share of the requests: the others are shed or rejected
 
 
 def controlled_ttft(
     records: Sequence[Records], work: Work, full_rps: float, *, gap_scv: float, n_cut: int
 ) -> dict[str, Freed | None]:
-    """Mean and 99th percentile of TTFT; nothing where one server has no steady state.
+    """Mean and 99th percentile of TTFT of served requests; nothing where one server has no steady state.
 
     A server is busy with a request for as long as one of these says, scaled to the same load: its share of
     full steps, its prompt alone, its decode steps alone, and the room that it takes while they last.
@@ -49,7 +50,7 @@ def controlled_ttft(
         values.append((one.first_token_s - one.requests.arrival_s)[order])
         gaps_s.append(np.diff(one.requests.arrival_s[order], prepend=0.0))
         weights.append([whole, prompts, steps, steps * (prompts + steps / 2)])
-    if not all(np.isfinite(each).all() for each in values):  # shed or rejected: of those there is no mean
+    if np.isfinite(np.concatenate(values)).mean() < _LEAST_SERVED:
         return {}
     mean_s = float(np.concatenate([each[0] for each in weights]).mean())
     load = mean_s / work.mean_s / (full_rps * float(np.concatenate(gaps_s).mean()))

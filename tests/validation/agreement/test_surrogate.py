@@ -38,7 +38,8 @@ def test_lindley_waits_are_those_of_a_queue_by_hand() -> None:
     assert waits_of(gaps, works).tolist() == [0.0, 1.0, 1.5, 0.0]
 
 
-@pytest.mark.parametrize("scv", [pytest.param(1.0, marks=pytest.mark.slow), 4.0], ids=["Poisson", "bursty"])
+@pytest.mark.slow
+@pytest.mark.parametrize("scv", [1.0, 4.0], ids=["Poisson", "bursty"])
 def test_intervals_hold_mean_and_percentile_and_are_narrower(scv: float) -> None:
     held: dict[str, list[bool]] = {"mean": [], "p99": []}
     off: dict[str, list[float]] = {"mean": [], "p99": []}
@@ -84,3 +85,17 @@ def test_a_percentile_beyond_which_hardly_anything_was_seen_is_not_told() -> Non
     assert found is not None
     assert found.percentile(0.9) is not None
     assert found.percentile(0.9999) is None
+
+
+def test_of_requests_that_are_turned_away_there_are_no_values_and_none_are_made_up() -> None:
+    gaps, works, other = drawn(2, 1.0)
+    values = [waits_of(*each) for each in zip(gaps, other, strict=True)]
+    rng = np.random.default_rng(13)
+    some = [np.where(rng.random(each.size) < 0.1, np.nan, each) for each in values]
+    every, part = freed(gaps, works, values, 1.0), freed(gaps, works, some, 1.0)
+    assert every is not None
+    assert part is not None
+    for wanted, found in ((every.mean(), part.mean()), (every.percentile(0.9), part.percentile(0.9))):
+        assert wanted is not None
+        assert found is not None
+        assert abs(found[0] / wanted[0] - 1) < 0.02
