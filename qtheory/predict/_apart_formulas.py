@@ -112,9 +112,10 @@ class ApartFormulas:
         """Two moments of the seconds of the own clump: its first one starts alone if nobody is served."""
         model, (start, token, full) = self.models[0], self._costs
         demand, arrivals = model.prefill.demand, model.arrivals
+        dispersion = arrivals.dispersion(model.rate_rps) if isinstance(arrivals, OpenArrivals) else 1.0
         clumps = Clumps(
             arrivals=arrivals if isinstance(arrivals, OpenArrivals) else None,
-            dispersion=float(self._bursts.max()),
+            dispersion=dispersion,
             kept_frac=1 / model.n_prefill,
         )
         one = token * demand.mean_prompt + 0 * busy
@@ -153,15 +154,28 @@ class ApartFormulas:
 
     @property
     def _sent_s(self) -> Floats:
-        """Mean seconds of a transfer with its wait for the link, behind those of the own step as well."""
-        model = self.models[0]
+        """Mean seconds of a transfer with its wait for the link, behind those of the own step as well.
+
+        A link that is quicker than its prefill instance is mostly free when a step ends: what is left is by
+        how much the prompts of a step take longer than the next one, with normal densities.
+        """
+        model, steps = self.models[0], self._steps
         demand, (speed, latency) = model.prefill.demand, model.link
         send = demand.mean_prompt / speed
         load = np.minimum(self._rates * send / (model.n_prefill * model.n_decode), 0.995)
         square = demand.prompt_moment(2) / demand.mean_prompt**2
-        others = self._rates / model.n_prefill * self._steps["second"] / self._steps["mean"]
-        beside = (others + self._bursts - 1) / 2 / model.n_decode
-        return np.asarray(latency + send + (load * send * square / 2 + beside * send) / (1 - load))
+        rate, mean, var = self._rates / model.n_prefill, steps["mean"], steps["second"] - steps["mean"] ** 2
+        seen = np.minimum(steps["second"] / mean, model.prefill.step_s(self._costs[2], 0.0))
+        beside = (rate * seen + self._bursts - 1) / 2 / model.n_decode
+        left = load * send * (square / 2 + beside) / (1 - load)
+        each = send / model.n_decode
+        pace = each * model.prefill_rps / model.n_prefill
+        if pace < 1:
+            spread = np.sqrt(each**2 * (rate * mean * self._bursts + rate**2 * var) + var)
+            off = (each * rate * mean - mean) / spread
+            late = spread * (off * ndtr(off) + np.exp(-off * off / 2) / np.sqrt(2 * np.pi))
+            left = np.minimum(left, late / (1 - pace))
+        return np.asarray(latency + send + beside * send + left)
 
     def _whole(self, ttft: Mixture, sent: Floats, rows: Sequence[dict[str, Floats]]) -> Mixture:
         """Time to the last token."""

@@ -32,7 +32,8 @@ class Transfers:
     """Transfers of the prompts that a step completes together; they go in their order.
 
     A link that is quicker than its prefill instance is mostly free when a step ends: the batch before has
-    left what it takes longer than that step. A slower link is a queue with arrivals in batches.
+    left what it takes longer than that step. A slower link is a queue of the requests themselves: those of a
+    step are behind one another, but what comes in a long time varies no more than without steps.
     """
 
     demand: Demand
@@ -41,6 +42,7 @@ class Transfers:
     rate_rps: float  # of a link
     output: RoundOutput  # of the prefill instance
     n_links: int  # of a prefill instance, one of which a request takes
+    bursts: float = 1.0  # index of dispersion of the requests of a link
 
     @cached_property
     def send_s(self) -> float:
@@ -64,10 +66,10 @@ class Transfers:
     @cached_property
     def left_s(self) -> float:
         """Mean seconds that earlier steps have left on the link."""
-        send, k = self.send_s, np.arange(len(self.ahead))
+        send = self.send_s
         load = min(self.rate_rps * send, _MOST_LOAD)
         square = self.demand.prompt_moment(2) / self.demand.mean_prompt**2
-        queue = load * send * (square / 2 + float(self.ahead @ k)) / (1 - load)
+        queue = load * send * (square + self.bursts - 1) / 2 / (1 - load)  # steps make no more of a burst
         chain, each = self.output.chain, send / self.n_links
         pace = each * chain.rounds.limit_rps
         if pace >= 1:

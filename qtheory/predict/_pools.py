@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qtheory.system.slo import Slo
-from qtheory.system.workload import Arrivals
+from qtheory.system.workload import Arrivals, PoissonArrivals
 
 from ._gridlaw import GridLaw, law_of_atoms
 from ._numeric import statistics
@@ -126,14 +126,18 @@ class PoolModel:
 
     @cached_property
     def _chain(self) -> RoundChain:
-        arrivals = phased(
-            self.arrivals,
+        return self._chain_of(self.arrivals)
+
+    def _chain_of(self, arrivals: Arrivals) -> RoundChain:
+        """One of the prefill instances, with its part of such arrivals."""
+        phases = phased(
+            arrivals,
             self.rate_rps,
             shortest_s=float(self._rounds.mean_s()[0]),
-            burstiness=self.prefill.demand.burstiness,
+            burstiness=1.0 if isinstance(arrivals, PoissonArrivals) else self.prefill.demand.burstiness,
             n_equal=self.n_prefill,
         )
-        return solve_rounds(self._rounds, self.rate_rps / self.n_prefill, arrivals)
+        return solve_rounds(self._rounds, self.rate_rps / self.n_prefill, phases)
 
     @property
     def bursts(self) -> float:
@@ -146,12 +150,28 @@ class PoolModel:
         law = RoundLaws(self._chain).first_token
         if not self.is_even or self.n_prefill == 1:
             return law
-        factor = erlang_wait(self.n_prefill, self.rate_rps / self.prefill_rps)
         own = self._rounds.prompt_s[0]
         shares = (np.arange(200) + 0.5) / 200
         waits = np.array([law.quantile(share) for share in shares]) - np.quantile(own, shares)
-        waits = np.maximum(waits, 0.0) * factor
+        waits = np.maximum(waits, 0.0) * self._shared(law.mean_s - float(own.mean()))
         return law_of_atoms(waits + np.quantile(own, shares), np.full(200, 1 / 200))
+
+    def _shared(self, wait_s: float) -> float:
+        """What the mean wait before one instance is to be multiplied with, as several share their queue.
+
+        They share what chance brings together as M/M/n does. A burst stays, but it is dealt out in turn while
+        they are idle: of a geometric number, each n-th is behind another one, and not one in n by chance.
+        """
+        n, load = self.n_prefill, self.rate_rps / self.prefill_rps
+        apart, burstiness = erlang_wait(n, load), self.prefill.demand.burstiness
+        if burstiness <= 1:
+            return apart
+        even = RoundLaws(self._chain_of(PoissonArrivals())).first_token.mean_s
+        chance = min((even - float(self._rounds.prompt_s[0].mean())) / wait_s, 1.0)
+        mates = (burstiness - 1) / 2
+        whole = (mates / (1 + mates)) ** n
+        in_turn = n * whole / (1 - whole) / mates
+        return chance * apart + (1 - chance) * (load + (1 - load) * in_turn)
 
     @cached_property
     def transfers(self) -> Transfers:
@@ -164,6 +184,7 @@ class PoolModel:
             rate_rps=self.rate_rps * self._decoded / (self.n_prefill * self.n_decode),
             output=self._output,
             n_links=self.n_decode,
+            bursts=1 + (self.bursts - 1) / self.n_decode,
         )
 
     @cached_property
