@@ -35,13 +35,16 @@ class ByLength:
 
 
 def groups_of(demand: Demand) -> tuple[Floats, Floats, Floats]:
-    """Decode steps (g,) in increasing order, probabilities and mean prompts of groups of all requests."""
+    """Decode steps (g,) in increasing order, probabilities and mean prompts of groups of all requests; those
+    of equal length, which go in order of arrival, are one group."""
     steps, weights, prompts = demand.decode_groups
     one = demand.one_token_prob
     if one > 0:
         steps, weights = np.append(0.0, steps), np.append(one, weights)
         prompts = np.append(demand.prompt_given_decode[0], prompts)
-    return steps, weights / weights.sum(), prompts
+    lengths, place = np.unique(steps, return_inverse=True)
+    shares = np.bincount(place, weights)
+    return lengths, shares / shares.sum(), np.bincount(place, weights * prompts) / shares
 
 
 def prompt_waits(engine: Engine, busy: float, cell: float, more: float = 1.0) -> ByLength:

@@ -114,7 +114,7 @@ class Waits:
             own=mesh.rate_rps * mean * own_s,
             room=max(room - mean, 0.0),
         )
-        return ratios[len(ratios) - len(demand.decode_groups[0]) :]
+        return ratios[np.searchsorted(groups_of(demand)[0], demand.decode_groups[0])]
 
 
 def outputs_of(waits: Waits) -> list[Outputs]:

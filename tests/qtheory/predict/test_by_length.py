@@ -59,6 +59,17 @@ def test_waits_for_places_go_by_numbers_in_a_short_time_and_by_decode_steps_in_a
     assert weights @ long < weights @ short
 
 
+def test_outputs_of_one_length_go_in_order_of_arrival() -> None:
+    replica, workload = world(**CHAT | {"output": "constant(61)"})
+    engine = prepared(replica, workload, None)[1].engine
+    steps, weights, _ = groups_of(engine.demand)
+    assert steps.tolist() == [60.0]
+    assert weights.tolist() == [1.0]
+    assert place_ratios(engine.demand, 0.9, 10.0) == pytest.approx(1.0)
+    waits = prompt_waits(engine, 0.9, 1e-3)
+    assert waits.tokens == pytest.approx(waits.in_order_tokens, rel=1e-3)
+
+
 def test_the_shortest_outputs_wait_for_one_prompt_and_the_longest_for_all() -> None:
     replica, workload = world(hardware="l40s", model="qwen2.5-14b", workload="rag", scheduler="sjf")
     engine = prepared(replica, workload, None)[1].engine
