@@ -1,7 +1,8 @@
 """The simulated numbers in the tests of predictions, made again.
 
 ``python -m tests.qtheory.predict.simulated`` prints all of them, with a name only those whose name begins so:
-``limit`` and ``clumps`` stand in test_scarce_memory, ``shed`` in test_thinned, ``starved`` in test_starved.
+``limit`` and ``clumps`` stand in test_scarce_memory, ``shed`` in test_thinned, ``starved`` in test_starved,
+``dealt`` in test_apart.
 """
 
 from __future__ import annotations
@@ -61,6 +62,16 @@ _STARVED = Scenario(
     rate_rps=11.5,
     requests=60_000,
 )
+_DEALT = Scenario(
+    hardware="l4",
+    model="llama-3.2-1b",
+    workload="rag",
+    scheduler="disaggregated(max_seqs=64)",
+    prefill_replicas=3,
+    arrivals=_GAMMA,
+    rate_rps=10.7,
+    requests=6_000,
+)
 _MADE: dict[str, Callable[[], str]] = {
     "limit, code, fcfs": lambda: _limit(_CODE, "fcfs", 60_000),
     "limit, chat, fcfs": lambda: _limit(_CHAT, "fcfs", 60_000),
@@ -75,6 +86,7 @@ _MADE: dict[str, Callable[[], str]] = {
         "h100", "reasoning", 0.640, model="qwen3-30b-a3b", kv_blocks=200_000, arrivals=_GAMMA
     ),
     "starved": lambda: _served(_STARVED, 3),
+    "dealt": lambda: _served(_DEALT, 4),
 }
 
 

@@ -35,6 +35,20 @@ def test_a_replica_without_pools_is_taken_as_one_and_one() -> None:
     assert predict(plain, workload, rate_rps=5.0) == predict(replica, workload, rate_rps=5.0)
 
 
+def test_bursts_that_are_dealt_out_among_prefill_instances_wait_as_in_the_simulator() -> None:
+    replica, workload = world(
+        hardware="l4",
+        model="llama-3.2-1b",
+        workload="rag",
+        scheduler="disaggregated(max_seqs=64)",
+        prefill_replicas=3,
+        arrivals="gamma(cv=2)",
+    )
+    point = predict(replica, workload, rate_rps=10.7)
+    assert point.mean_ttft_s == pytest.approx(0.1806, rel=0.06)  # simulated, ``simulated dealt``
+    assert point.p99_ttft_s == pytest.approx(0.5763, rel=0.12)
+
+
 @pytest.mark.parametrize("workload", ["chat", "rag", "code"])
 def test_the_closed_tier_is_near_the_numeric_one(workload: str) -> None:
     replica, load = world(**APART | {"workload": workload})
