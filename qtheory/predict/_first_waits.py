@@ -35,7 +35,10 @@ class FirstWaits:
         """Own prompt, the rest of the step found, and those ahead if there are any."""
         demand, alone = self.costs.engine.demand, state["alone"]
         wait = self.wait_s(rate, state)
-        busy = np.clip(state["work"] if self.costs.takes_all else self.busy(rate, state), 0.02, 0.999)
+        busy = state["work"] if self.costs.takes_all else self.busy(rate, state)
+        if not self.costs.rule.mixed:  # what a step of prompts takes besides is before a decode as well
+            busy = np.maximum(busy, 1 - alone / np.maximum(state["gap"], alone))
+        busy = np.clip(busy, 0.02, 0.999)
         rest = (1 - busy) * alone / 2
         queue = np.maximum(wait - rest, 1e-9)
         if self.costs.takes_all:
