@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from qtheory.basics.errors import ConvergenceError
 
 from ._closed import Formulas, formulas_of
+from ._patient_waits import PatientWaits
 from ._setting import Setting
 from ._shedding import alone_s
 from ._steps import Rule
@@ -52,20 +53,41 @@ def shed_formulas(setting: Setting, rule: Rule, rates_rps: Floats, deadline_s: f
         low, high = np.where(under, kept, low), np.where(under, high, kept)
         at_low, at_high = np.where(under, more, left[0]), np.where(under, left[1], more)
         kept, was_under = low + (high - low) * at_low / np.maximum(at_low - at_high, 1e-300), under
-    columns = patient.columns(kept, setting.slo)
+    columns = _held_up(patient, kept, asking, deadline_s).columns(kept, setting.slo)
     good = columns["goodput_frac"] / np.maximum(columns["ttft_good_frac"], 1e-9)
     return columns | {"goodput_frac": kept / rates_rps * good, "shed_frac": 1 - kept / rates_rps}
 
 
+def _held_up(patient: Formulas, kept: Floats, asking: Floats, deadline_s: float) -> Formulas:
+    """The formulas with the waits of those that stay."""
+    waits, state = patient.waits, patient.state(kept)
+    asking = asking * waits.first_token(kept, state).within(deadline_s)
+    left_s = _left_s(patient, state["n"], deadline_s)
+    held = PatientWaits(
+        costs=waits.costs,
+        limit=waits.limit,
+        clumps=waits.clumps,
+        for_places=False,
+        asking_rps=asking,
+        left_s=left_s,
+        most_s=deadline_s,
+    )
+    return replace(patient, waits=held)
+
+
+def _left_s(patient: Formulas, n: Floats, deadline_s: float) -> Floats:
+    """What the own prompt leaves of the time: a place is needed in it."""
+    own_s = patient.costs.engine.demand.prompt_groups[1] @ patient.costs.own_at(n)
+    return np.asarray(np.maximum(deadline_s - own_s, 0.01 * deadline_s))
+
+
 def _in_time(patient: Formulas, kept: Floats, asking: Floats, deadline_s: float) -> Floats:
     """Share of those that ask who are in time if so many stay."""
-    state, limit, demand = patient.state(kept), patient.limit, patient.costs.engine.demand
+    state, limit = patient.state(kept), patient.limit
     inside = patient.waits.first_token(kept, state).within(deadline_s)
     if limit.binds == "token budget":
         return inside
-    # a place is needed in what the own prompt leaves of the time
-    own_s = demand.prompt_groups[1] @ patient.costs.own_at(state["n"])
-    left_s = np.maximum(deadline_s - own_s, 0.01 * deadline_s)
+    left_s = _left_s(patient, state["n"], deadline_s)
     return np.asarray(inside * (1 - patient.waits.no_place(asking * inside, state, left_s)))
 
 
