@@ -17,45 +17,50 @@ from ._steps import Rule
 from ._thinned import Thinned
 from ._thinned_first import turns_of
 from .inputs import Engine
+from .limits import limit_of
 
-__all__ = ["alone_s", "shed_columns"]
+__all__ = ["alone_s", "shed_columns", "solved"]
 
 Floats = NDArray[np.float64]
 
 _N_TIMES = 12
+_WIDE = 3.0  # standard deviations of what runs
+_NEAR = 0.7  # load from which what runs may be what runs at the limit
 _BELOW = (20.0, 8.0, 3.0, 0.0)  # places that are free, of nodes
 _ABOVE = (0.3, 1.0)  # of those that get free within the deadline, too few places at a node
 
 
-def shed_columns(setting: Setting, rule: Rule, deadline_s: float, load: float) -> dict[str, Any]:
+def shed_columns(setting: Setting, rule: Rule, deadline_s: float) -> dict[str, Any]:
     """Columns of a point: with one limit for all the earliest deadline is the first arrival.
 
     A request leaves when what is left of its time is less than its prompt needs alone; so of those that find
     w ahead and so many running a share stays that depends on both.
     """
-
-    def patience(mesh: Mesh) -> Thinned:
-        return _patience(mesh, deadline_s)
-
-    backlog = settled(setting.engine, rule, setting.rate_rps, patience=patience, load=load)
-    point = steady_of(backlog)
-    served = _served(backlog, point.first.served)
+    point = steady_of(solved(setting, rule, deadline_s))
+    served = point.first.served
     found = columns_of([(1.0, point)], setting.slo)
     return found | {"goodput_frac": served * found["goodput_frac"], "shed_frac": 1 - served}
 
 
-def _served(backlog: Backlog, found: float) -> float:
-    """Share of the arrivals that is served: by what is decoded, or without outputs by what arrivals find."""
-    mean_decode = backlog.mesh.engine.demand.mean_decode
-    if mean_decode <= 0:
-        return found
-    return min(backlog.decodes_per_s / (backlog.mesh.rate_rps * mean_decode), 1.0)
+def solved(setting: Setting, rule: Rule, deadline_s: float) -> Backlog:
+    """Law of the chain."""
+    limit = limit_of(setting.engine, rule)
+    load = setting.rate_rps / limit.rate_rps
+    most = limit.running if load > _NEAR else 0.0
+
+    def patience(mesh: Mesh) -> Thinned:
+        return _patience(mesh, deadline_s, most)
+
+    return settled(setting.engine, rule, setting.rate_rps, patience=patience, load=load)
 
 
-def _patience(mesh: Mesh, deadline_s: float) -> Thinned:
-    """Who stays: whose prompt alone can still be in time when the step begins in which it gets its turn."""
-    nodes = _nodes(mesh, deadline_s)
-    low, high = float(mesh.seconds.min()), float(mesh.seconds.max())
+def _patience(mesh: Mesh, deadline_s: float, most: float) -> Thinned:
+    """Who stays: whose prompt alone can still be in time when the step begins in which it gets its turn.
+
+    ``most``: what runs at the limit, if the load is near it. Times are the closer the less of a step is left,
+    and close in long steps too, in which most of those come that are shed.
+    """
+    nodes = _nodes(mesh, deadline_s, most)
     return Thinned(
         engine=mesh.engine,
         rate_rps=mesh.rate_rps,
@@ -64,20 +69,29 @@ def _patience(mesh: Mesh, deadline_s: float) -> Thinned:
         nodes=nodes,
         turns=turns_of(mesh, nodes, mesh.n_w),
         alone_s=alone_s(mesh.engine),
-        times_s=np.append(0.0, np.geomspace(0.99 * low, 1.2 * high, _N_TIMES)),
+        times_s=1.1 * float(mesh.seconds.max()) * np.linspace(0.0, 1.0, _N_TIMES + 1) ** 2,
     )
 
 
-def _nodes(mesh: Mesh, deadline_s: float) -> Floats:
-    """Numbers running at which patience is told apart."""
+def _nodes(mesh: Mesh, deadline_s: float, most: float) -> Floats:
+    """Numbers running at which patience is told apart: all that the law reaches."""
     engine, n = mesh.engine, mesh.n_mean
-    if n + 6 * math.sqrt(n + 1) <= engine.slots:  # places for all
-        return np.array([n, n + 1.0])
+    low, top = max(n - _WIDE * _spread(engine, n), 0.0), max(n + _WIDE * _spread(engine, n), most)
+    if top + _WIDE * _spread(engine, top) < engine.slots - mesh.joining:  # places for all
+        return np.unique([low, n, top])
     stays_s = engine.demand.mean_decode * engine.decode_s(engine.slots)
     freed = max(engine.slots * deadline_s / max(stays_s, 1e-12), 3.0)
     below = mesh.shut - mesh.joining * np.array(_BELOW)
     above = mesh.shut + mesh.joining * np.array([0.01, *(share * freed for share in _ABOVE)])
-    return np.unique(np.concatenate([below, above]).clip(0.0))
+    open_ = np.array([low, n])[np.array([low, n]) < below[0] - 1]
+    if below[0] > 2 * low + 10:
+        open_ = np.append(open_, (below[0] + open_.max(initial=0.0)) / 2)
+    return np.unique(np.concatenate([open_, below, above]).clip(0.0))
+
+
+def _spread(engine: Engine, n: float) -> float:
+    """Standard deviation of what runs, if arrivals come in bursts that last."""
+    return math.sqrt((n + 1) * max((1 + engine.demand.lasting) / 2, 1.0))
 
 
 def alone_s(engine: Engine) -> Floats:

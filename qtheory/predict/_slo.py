@@ -36,7 +36,6 @@ def numeric(setting: Setting) -> dict[str, Any]:
     that depends on both.
     """
     deadline_s = setting.slo.ttft_s
-    load = setting.rate_rps / limit(setting).rate_rps
     shed = setting.replica.scheduler.shed or "reject"
     if deadline_s is None or shed == "none":
         return _chunked.numeric(setting)
@@ -45,7 +44,7 @@ def numeric(setting: Setting) -> dict[str, Any]:
         raise ConvergenceError(
             f"ttft_slo_s: {deadline_s:g}: the shortest prompt takes {shortest_s:.3g} s alone, so all are shed"
         )
-    return shed_columns(setting, _RULE, deadline_s, load)
+    return shed_columns(setting, _RULE, deadline_s)
 
 
 def closed(setting: Setting, rates_rps: Floats) -> dict[str, Floats]:

@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from qtheory.predict import limit_rps, predict
+from qtheory.predict import limit_rps, predict, sweep
 from qtheory.predict._models import prepared
+from qtheory.predict._numeric import steady_of
+from qtheory.predict._shedding import solved
+from qtheory.predict._steps import Rule
 from qtheory.predict._thinned import Thinned
 from qtheory.predict._turns import Turns
 from tests.qtheory.predict.worlds import world
@@ -135,3 +140,72 @@ def test_long_outputs_seldom_free_a_place_in_time() -> None:
     assert point.shed_frac == pytest.approx(0.1285, abs=0.02)
     assert point.p99_ttft_s == pytest.approx(1.85, rel=0.06)
     assert point.goodput_frac == pytest.approx(0.866, abs=0.02)
+
+
+def test_as_many_stay_in_the_steps_as_arrivals_find() -> None:
+    """Counted with each request for one decode step, and by the time that each state lasts."""
+    replica, workload = world(
+        hardware="l4", model="llama-3.1-8b", workload="rag", scheduler="slo", budget_tokens=512
+    )
+    _, setting = prepared(replica, workload, "slo")
+    setting = setting.at_rate(1.2, limit_rps(replica, workload))
+    backlog = solved(setting, Rule(mixed=True), setting.slo.ttft_s or 0.0)
+    mesh, one = backlog.mesh, replace(setting.engine)
+    assert mesh.thinned is not None
+    one.__dict__["work"] = replace(setting.engine.work, given_prompt=np.ones_like(one.weighted_tokens))
+    counted = replace(mesh.thinned, engine=one)
+    come = (1 - mesh.idle) * counted.steps(mesh.seconds, mesh.left, mesh.then_running)
+    come = come + mesh.idle * counted.first_batch[1].sum()
+    requests_rps = (backlog.at_steps * come).sum() / (backlog.at_steps * mesh.stays_s).sum()
+    share = steady_of(backlog).first.served
+    assert share < 0.9
+    assert share == pytest.approx(requests_rps / 1.2, abs=0.01)
+
+
+@pytest.mark.parametrize("load", [1.0, 1.5])
+def test_with_no_time_to_wait_for_a_place_it_is_a_loss_system(load: float) -> None:
+    """Erlang's formula [Erlang 1917, Elektroteknikeren 13, 5-13], for 12 places and any law of outputs."""
+    places, steps, step_s = 12, 100.0, 0.01
+    replica, workload = world(
+        prompt="constant(16)",
+        output=f"exponential(mean={steps + 1:g})",
+        step_time=f"linear(base_s={step_s},per_token_s=0)",
+        max_seqs=places,
+        scheduler="slo",
+        ttft_slo_s=4 * step_s,
+        kv_blocks=100_000,
+    )
+    lost = 1.0
+    for k in range(1, places + 1):
+        lost = load * places * lost / (k + load * places * lost)
+    point = predict(replica, workload, rate_rps=load * places / (steps * step_s))
+    assert point.shed_frac == pytest.approx(lost, abs=0.02)
+
+
+def test_formulas_shed_more_at_higher_loads_and_less_with_more_time() -> None:
+    shares = []
+    for deadline_s in (0.5, 1.0, 2.0, 5.0, 20.0):
+        replica, workload = world(
+            hardware="a100", model="llama-3.1-8b", workload="chat", scheduler="slo", ttft_slo_s=deadline_s
+        )
+        limit = limit_rps(replica, workload)
+        points = sweep(replica, workload, [load * limit for load in (0.5, 0.9, 1.1, 1.5, 3.0)], tier="closed")
+        shares.append([point.shed_frac for point in points])
+        waits = [point.mean_ttft_s for point in points[:3]]
+        assert waits == sorted(waits)
+        assert all(point.p99_ttft_s < 1.5 * deadline_s + 1 for point in points)
+    assert np.all(np.diff(shares, axis=1) >= -1e-6)
+    assert np.all(np.diff(shares, axis=0) <= 1e-6)
+
+
+def test_with_all_the_time_below_the_limit_it_is_chunked_prefill() -> None:
+    replica, workload = world(
+        hardware="a100", model="llama-3.1-8b", workload="chat", scheduler="slo", ttft_slo_s=1000.0
+    )
+    rate_rps = 0.7 * limit_rps(replica, workload)
+    patient, plain = (
+        predict(replica, workload, rate_rps=rate_rps, scheduler=name) for name in ("slo", "chunked")
+    )
+    assert patient.shed_frac < 1e-3
+    for name in ("mean_ttft_s", "p99_ttft_s", "mean_tpot_s"):
+        assert getattr(patient, name) == pytest.approx(getattr(plain, name), rel=0.02)
