@@ -21,6 +21,7 @@ _MOST_LOAD = 0.995
 and no wait is finite, waits of the longest outputs grow no more."""
 _ROUNDS = 12
 _MANY = 200.0
+_DIGITS = 6  # of decode steps
 _FINER, _FURTHER, _LEAST = 4, 3, 1e-11
 
 
@@ -42,7 +43,7 @@ def groups_of(demand: Demand) -> tuple[Floats, Floats, Floats]:
     if one > 0:
         steps, weights = np.append(0.0, steps), np.append(one, weights)
         prompts = np.append(demand.prompt_given_decode[0], prompts)
-    lengths, place = np.unique(steps, return_inverse=True)
+    lengths, place = np.unique(np.round(steps, _DIGITS), return_inverse=True)
     shares = np.bincount(place, weights)
     return lengths, shares / shares.sum(), np.bincount(place, weights * prompts) / shares
 

@@ -21,6 +21,7 @@ __all__ = ["Outputs", "Waits", "cuts_of", "outputs_of"]
 Floats = NDArray[np.float64]
 
 _CLASSES = (0.0, 0.25, 0.5, 0.75, 0.92, 1.0)
+_SAME = 1e-5  # steps by which groups of one length may differ
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,7 +115,8 @@ class Waits:
             own=mesh.rate_rps * mean * own_s,
             room=max(room - mean, 0.0),
         )
-        return ratios[np.searchsorted(groups_of(demand)[0], demand.decode_groups[0])]
+        steps = groups_of(demand)[0]
+        return ratios[np.searchsorted(steps + _SAME, demand.decode_groups[0])]
 
 
 def outputs_of(waits: Waits) -> list[Outputs]:
@@ -136,8 +138,8 @@ def outputs_of(waits: Waits) -> list[Outputs]:
             mates=float(part @ waits.prompts.mates[some]),
             noise_tokens=waits.prompts.noise_tokens[some],
         )
-        low = -1.0 if first == 0 else float(steps[first - 1])
-        kinds.append(Outputs(low=low, high=float(steps[last - 1]), share=share, kind=kind))
+        low = -1.0 if first == 0 else float(steps[first - 1]) + _SAME
+        kinds.append(Outputs(low=low, high=float(steps[last - 1]) + _SAME, share=share, kind=kind))
     return kinds
 
 
