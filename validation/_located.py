@@ -96,8 +96,6 @@ def locate(
     design = np.column_stack([np.ones(len(rates)), np.log(rates / centre), ahead])  # (n, 3)
     tells = np.column_stack([np.ones(len(rates)), _aside(np.log(rates)), ahead])  # (n, 3)
     bad = np.array([one.bad_frac for one in samples])
-    if bad.mean() <= 0:
-        return None
     fit = _Fit(
         off_frac=slope_off_frac,
         design=design,
@@ -110,10 +108,10 @@ def locate(
     if whole is None or whole[2] > _TOLD * whole[1]:
         return None
     root, found_slope, _ = whole
-    parts = [fit.root(np.arange(len(bad)) != i, bad_frac) for i in range(len(bad))]
+    n = len(bad)
+    parts = [fit.root(np.arange(n) != i, bad_frac) for i in range(n)]
     if any(part is None for part in parts):
         return None
-    n = len(bad)
     pseudo = np.array([n * root - (n - 1) * part[0] for part in parts if part is not None])
     root = float(pseudo.mean())  # a logarithm of few late requests is too low in the mean: free of that
     half = t_quantile(level, n - 2) * float(pseudo.std(ddof=1)) / math.sqrt(n)

@@ -195,7 +195,8 @@ class _Refinement:
         if near is None:
             note = f"goodput is below {100 * self.goal.goodput_frac:g} % at every rate"
             return self._told(None, note)
-        return self._closed_in(near.rate_rps, near.slope, _PREDICTED_OFF if slope is not None else _SEEN_OFF)
+        is_met = slope is None and self.plan.is_steady  # short runs of that length are all there is else
+        return self._closed_in(near.rate_rps, near.slope, _SEEN_OFF if is_met else _PREDICTED_OFF)
 
     def _replayed(self, start_rps: float) -> Refined:
         """A recorded trace at other rates: one run each, nothing random."""
@@ -228,18 +229,17 @@ class _Refinement:
             left = goal.max_requests - self.n_requests
             if fmean(one.bad_frac for one in made) > lost_frac and left > 0:
                 too_high, used, n_more = centre, [], _FEW
-                centre = self._moved(made, centre, slope)
+                centre = self._moved(made, centre, guess)
                 continue
             used = _near(used, centre, _NEAR * side) + made
             place = locate(used, bad_frac=bad_frac, slope=guess, slope_off_frac=off_frac, level=goal.level)
             if off_frac > _PREDICTED_OFF:
-                slope = max(
-                    slope / _TURN if place is None else min(place.slope, _TURN * slope), slope / _TURN
-                )
+                least, most = slope / _TURN, _TURN * slope
+                slope = least if place is None else min(max(place.slope, least), most)
             if left <= 0:
                 break
             if place is None:
-                moved = self._moved(used, centre, slope)
+                moved = self._moved(used, centre, guess)
                 centre, n_more = min(moved, math.sqrt(centre * too_high)), _ROUND
                 continue
             off = math.log(place.rate_rps / centre)

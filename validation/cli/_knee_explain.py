@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 from qtheory.basics.errors import ServingError
@@ -18,7 +19,9 @@ _MOST_LETTERS = 110  # of a line
 _LEAST = 0.0005  # change of a knee to speak of
 
 
-def explanations(asked: Sequence[Asked], found: Sequence[Knee]) -> dict[str, dict[str, Any]]:
+def explanations(
+    asked: Sequence[Asked], found: Sequence[Knee], *, executor: Executor | None = None
+) -> dict[str, dict[str, Any]]:
     """By scheduler: formulas, and changes of the knee; a reason where there is no model.
 
     Parameters
@@ -26,31 +29,30 @@ def explanations(asked: Sequence[Asked], found: Sequence[Knee]) -> dict[str, dic
     asked : sequence of Asked
     found : sequence of Knee
         One for each.
+    executor : concurrent.futures.Executor, optional
+        Where each scheduler is explained (default: here, one after the other).
     """
+    each = map if executor is None else executor.map
+    return dict(zip((knee.scheduler for knee in found), each(_explanation, asked, found), strict=True))
+
+
+def _explanation(one: Asked, knee: Knee) -> dict[str, Any]:
     from qtheory.planning import explained, moves
     from validation.knees import why_not_covered
 
-    said: dict[str, dict[str, Any]] = {}
-    for one, knee in zip(asked, found, strict=True):
-        why = why_not_covered(one.scenario, one.replica, one.workload)
-        if why is not None:
-            said[knee.scheduler] = {
-                "why_not": f"{why}: nothing to explain it by; change an input and ask again"
-            }
-            continue
-        try:
-            lines = explained(one.replica, one.workload, knee) if knee.knee_rps else []
-        except ServingError as error:
-            said[knee.scheduler] = {"why_not": str(error)}
-            continue
-        changes = moves(
-            one.replica, one.workload, scheduler=one.replica.scheduler.name, goodput_frac=knee.goodput_frac
-        )
-        said[knee.scheduler] = {
-            "formulas": [{"what": x.what, "formula": x.formula, "numbers": x.numbers} for x in lines],
-            "moves": [{"what": x.what, "knee_change_frac": x.knee_change_frac} for x in changes],
-        }
-    return said
+    why = why_not_covered(one.scenario, one.replica, one.workload)
+    if why is not None:
+        return {"why_not": f"{why}: nothing to explain it by; change an input and ask again"}
+    try:
+        lines = explained(one.replica, one.workload, knee) if knee.knee_rps else []
+    except ServingError as error:
+        return {"why_not": str(error)}
+    name = one.replica.scheduler.name
+    changes = moves(one.replica, one.workload, scheduler=name, goodput_frac=knee.goodput_frac)
+    return {
+        "formulas": [{"what": x.what, "formula": x.formula, "numbers": x.numbers} for x in lines],
+        "moves": [{"what": x.what, "knee_change_frac": x.knee_change_frac} for x in changes],
+    }
 
 
 def explained_text(said: Mapping[str, Mapping[str, Any]]) -> str:

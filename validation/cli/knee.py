@@ -142,9 +142,12 @@ def _emit(asked: Sequence[Asked], found: Sequence[Knee], question: KneeQuestion,
     blocks = [knee_heading(asked, question.goodput_frac), knee_text(found)]
     said: dict[str, dict[str, Any]] = {}
     if question.explain or output.report is not None:
+        from validation.answer import Workers
+
         from ._knee_explain import explained_text, explanations
 
-        said = explanations(asked, found)
+        with Workers(output.jobs) as workers:
+            said = explanations(asked, found, executor=workers if workers.jobs > 1 else None)
         if question.explain:
             blocks.append(explained_text(said))
     lead = {

@@ -23,6 +23,7 @@ __all__ = ["ANSWERS", "Asked", "asked_of", "knees"]
 
 ANSWERS = (*TIERS, "sim")
 """Ways to an answer: a tier of the theory, or simulation."""
+_LONG = ("sjf", "chunked")  # predictions of these take longest: begun first, so that processes end together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +117,11 @@ def _predictions(
     asked: Sequence[Asked], tier: str, goal: Goal, executor: Executor | None
 ) -> list[Knee | str]:
     """Predicted knees, or the reason why there is none."""
-    tasks = [(one, tier, goal) for one in asked]
-    if executor is None or len(tasks) == 1:
-        return [_predicted(*task) for task in tasks]
-    return list(executor.map(_predicted, *zip(*tasks, strict=True)))
+    if executor is None or len(asked) == 1:
+        return [_predicted(one, tier, goal) for one in asked]
+    order = sorted(range(len(asked)), key=lambda place: asked[place].scenario.scheduler not in _LONG)
+    under_way = {place: executor.submit(_predicted, asked[place], tier, goal) for place in order}
+    return [under_way[place].result() for place in range(len(asked))]
 
 
 def _predicted(one: Asked, tier: str, goal: Goal) -> Knee | str:
