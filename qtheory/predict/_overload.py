@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from qtheory.system.slo import Slo
 
@@ -20,7 +19,7 @@ from ._normal import THREE, THREE_WEIGHTS
 from ._numeric import statistics
 from ._setting import Setting
 from ._steps import Rule
-from .limits import Limit
+from .limits import Limit, gaps_at
 
 __all__ = ["finite"]
 
@@ -167,9 +166,7 @@ class _Run:
         return law_of_atoms(np.maximum(atoms, 0.0).ravel(), mass.ravel())
 
     def _gaps(self, mean_s: float) -> GridLaw:
-        """The gap between tokens at saturation: prompts, Poisson in number, in or before a step."""
-        fluid, each = self.fluid, self.fluid.per_step
-        k = np.arange(int(each + 8 * np.sqrt(each) + 8))
-        mass = np.exp(k * np.log(max(each, 1e-12)) - each - gammaln(k + 1))
-        gaps = np.array([fluid.seconds(min(float(i), 1e6), fluid.full) for i in k])
-        return law_of_atoms(gaps * (mean_s * mass.sum() / float(gaps @ mass)), mass)
+        """The gap between tokens: that at saturation, with the mean of the run."""
+        fluid = self.fluid
+        gaps, mass = gaps_at(fluid.engine, fluid.rule, fluid.limit)
+        return law_of_atoms(gaps * (mean_s / float(gaps @ mass)), mass)

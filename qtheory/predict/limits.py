@@ -16,7 +16,7 @@ from ._release import releases_per_step
 from ._steps import Rule
 from .inputs import Engine
 
-__all__ = ["Limit", "Rule", "limit_of"]
+__all__ = ["Limit", "Rule", "gaps_at", "limit_of"]
 
 Floats = NDArray[np.float64]
 
@@ -133,37 +133,81 @@ def _held_up(engine: Engine, n: float) -> float:
 def _between_rps(engine: Engine, by_slots: Limit, held: float) -> float:
     """Rate where budget and memory both bind at times: with steps of all of the budget or none, or with such
     as memory is released for, whichever take less time; both take longer than what is between them."""
-    demand, d = engine.demand, max(engine.demand.mean_decode, 1.0)
+    seconds, mass = _spent_or_none(engine, held, by_slots.redone_frac)
+    ends = held / max(engine.demand.mean_decode, 1.0)
+    return max(ends / float(seconds @ mass), by_slots.rate_rps * held / engine.slots)
+
+
+def _spent_or_none(engine: Engine, held: float, redone: float) -> tuple[Floats, Floats]:
+    """Seconds (2,) of steps of all of the budget and of none, and their shares."""
     room = max(engine.budget_tokens - held, 1.0)
-    once = held / d * demand.mean_prompt / room
-    spent = min(once * (1 + by_slots.redone_frac * max(1 - once, 0.0)), 1.0)
-    step_s = spent * engine.step_s(room, held) + (1 - spent) * engine.decode_s(held)
-    return max(held / d / step_s, by_slots.rate_rps * held / engine.slots)
+    once = held / max(engine.demand.mean_decode, 1.0) * engine.demand.mean_prompt / room
+    spent = min(once * (1 + redone * max(1 - once, 0.0)), 1.0)
+    seconds = np.array([engine.step_s(room, held), engine.decode_s(held)])
+    return seconds, np.array([spent, 1 - spent])
 
 
 def _by_slots(engine: Engine, rule: Rule) -> Limit:
     """Slots, or the memory that they stand for, always taken."""
+    n, steps, seconds, mass = _taken(engine, rule)
+    per_step = n / max(engine.demand.mean_decode, 1.0)  # requests that a step of decodes ends
+    rate_rps = per_step * float(mass @ steps) / float(mass @ seconds)
+    binds = "KV memory" if engine.is_kv_limited else "slots"
+    return Limit(rate_rps=rate_rps, running=n, binds=binds, redone_frac=redone_frac(engine))
+
+
+def gaps_at(engine: Engine, rule: Rule, limit: Limit) -> tuple[Floats, Floats]:
+    """Approximation: gaps (k,) between tokens while a queue never empties, and probabilities.
+
+    Prompts that the budget does not hold take several steps, of which each is a gap where decodes run beside
+    them, and which are one gap where they run before.
+
+    Parameters
+    ----------
+    engine : Engine
+    rule : Rule
+    limit : Limit
+        Of these.
+
+    Examples
+    --------
+    >>> from qtheory.predict.demand import demand_of
+    >>> from qtheory.predict.inputs import engine_of
+    >>> from qtheory.system.scenario import Scenario
+    >>> from qtheory.system.replica import replica_of
+    >>> from qtheory.system.workload.profiles import find_profile
+    >>> demand = demand_of(find_profile("rag").workload(n_requests=1))
+    >>> engine, rule = engine_of(replica_of(Scenario(model="llama-3.1-8b")), demand), Rule(mixed=True)
+    >>> seconds, probs = gaps_at(engine, rule, limit_of(engine, rule))
+    >>> print(f"{seconds[0]:.3f} s, share {probs[0]:.2f}")
+    0.145 s, share 1.00
+    """
+    if limit.binds == "token budget":
+        return _spent_or_none(engine, limit.running, limit.redone_frac)
+    _, steps, seconds, mass = _taken(engine, rule)
+    return seconds / steps, mass * steps / float(mass @ steps)
+
+
+def _taken(engine: Engine, rule: Rule) -> tuple[float, Floats, Floats, Floats]:
+    """Requests that decode; decode steps (k,) from one end of requests to the next, their seconds with the
+    prompts that begin, and probabilities."""
     demand, n = engine.demand, engine.slots
     if rule.mixed and not engine.is_kv_limited:
         n = _decoding(engine)
-    redone = redone_frac(engine)
-    room = rule.room_tokens(engine, n)
+    factor, room = 1 + redone_frac(engine), rule.room_tokens(engine, n)
     each = per_step = n / max(demand.mean_decode, 1.0)  # requests that a step of decodes ends
     before: tuple[float, float] | None = None
     for _ in range(12 if rule.mixed else 1):
-        tokens, mass = _served_tokens(engine, each, 1 + redone, n)
-        n_steps = np.maximum(tokens / room, 1.0)
-        steps = float(mass @ n_steps) if rule.mixed else 1.0  # steps beyond the first decode as well
-        more = per_step * steps - each
+        tokens, mass = _served_tokens(engine, each, factor, n)
+        steps = np.maximum(tokens / room, 1.0) if rule.mixed else np.ones_like(tokens)
+        more = per_step * float(mass @ steps) - each
         if abs(more) <= _SETTLED * each:
             break
         slope = -1.0 if before is None else min((more - before[1]) / (each - before[0]), -_LEAST_SLOPE)
         each, before = each - more / slope, (each, more)
     if engine.is_kv_limited and not rule.mixed:
         tokens, mass = _in_clumps(engine, n, tokens, mass)
-    times = _seconds(engine, rule, n, tokens, room)
-    binds = "KV memory" if engine.is_kv_limited else "slots"
-    return Limit(rate_rps=per_step * steps / float(mass @ times), running=n, binds=binds, redone_frac=redone)
+    return n, steps, _seconds(engine, rule, n, tokens, room), mass
 
 
 def _in_clumps(engine: Engine, n: float, tokens: Floats, mass: Floats) -> tuple[Floats, Floats]:

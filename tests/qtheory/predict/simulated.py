@@ -2,7 +2,7 @@
 
 ``python -m tests.qtheory.predict.simulated`` prints all of them, with a name only those whose name begins so:
 ``limit`` and ``clumps`` stand in test_scarce_memory, ``shed`` in test_thinned, ``starved`` in test_starved,
-``dealt`` in test_apart.
+``dealt`` in test_apart, ``gaps`` in test_overload.
 """
 
 from __future__ import annotations
@@ -72,6 +72,18 @@ _DEALT = Scenario(
     rate_rps=10.7,
     requests=6_000,
 )
+
+
+def _gaps(workload: str, scheduler: str, rate_rps: float) -> str:
+    """Percentiles of the gaps between tokens, above the limit."""
+    asked = Scenario(
+        model="llama-3.1-8b", workload=workload, scheduler=scheduler, rate_rps=rate_rps, requests=3_000
+    )
+    found = run(asked, study=Study(n_replications=2)).result
+    gaps_s = found.p50_itl_s, found.p90_itl_s, found.p95_itl_s
+    return ", ".join(f"{gap_s:.4g}" for gap_s in gaps_s) + " s"
+
+
 _MADE: dict[str, Callable[[], str]] = {
     "limit, code, fcfs": lambda: _limit(_CODE, "fcfs", 60_000),
     "limit, chat, fcfs": lambda: _limit(_CHAT, "fcfs", 60_000),
@@ -87,6 +99,9 @@ _MADE: dict[str, Callable[[], str]] = {
     ),
     "starved": lambda: _served(_STARVED, 3),
     "dealt": lambda: _served(_DEALT, 4),
+    "gaps, rag, chunked": lambda: _gaps("rag", "chunked", 4.5),
+    "gaps, chat, chunked": lambda: _gaps("chat", "chunked", 11.7),
+    "gaps, chat, fcfs": lambda: _gaps("chat", "fcfs", 11.4),
 }
 
 

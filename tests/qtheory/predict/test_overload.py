@@ -90,3 +90,20 @@ def test_near_a_limit_that_preemption_blurs_there_is_no_answer() -> None:
     with pytest.raises(ConfigError, match="simulate it"):
         predict(replica, workload, rate_rps=1.05 * limit, duration_s=300.0)
     assert predict(replica, workload, rate_rps=2 * limit, duration_s=300.0).end_backlog
+
+
+@pytest.mark.parametrize(
+    ("workload", "scheduler", "rate_rps", "p90_s", "p95_s"),
+    [
+        ("rag", "chunked", 4.5, 0.1496, 0.1508),
+        ("chat", "chunked", 11.7, 0.1421, 0.1465),
+        ("chat", "fcfs", 11.4, 0.1589, 0.2833),
+    ],
+)
+def test_gaps_above_the_limit_are_those_of_steps_that_the_budget_bounds(
+    workload: str, scheduler: str, rate_rps: float, p90_s: float, p95_s: float
+) -> None:
+    replica, demand = world(**(CHAT | {"workload": workload}), scheduler=scheduler)
+    point = predict(replica, demand, rate_rps=rate_rps, n_requests=3000)
+    assert point.p90_itl_s == pytest.approx(p90_s, rel=0.06)  # simulated, as in `simulated`
+    assert point.p95_itl_s == pytest.approx(p95_s, rel=0.06)
