@@ -13,7 +13,7 @@ from ._cells import spread as spread_on
 from ._clearing import FINE
 from ._mesh import Mesh
 
-__all__ = ["Comers", "comers", "followed"]
+__all__ = ["Comers", "comers", "followed", "one_by_one"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -29,6 +29,15 @@ def followed(mesh: Mesh, behind: Floats, extra: Floats) -> Floats:
     found = np.fft.irfft(np.fft.rfft(behind, 4 * n) * mates, 4 * n).clip(0.0)
     found[..., n - 1] += found[..., n:].sum(axis=-1)
     return np.asarray(found[..., :n])
+
+
+def one_by_one(mesh: Mesh, behind: Floats) -> float:
+    """Share of the variance of a law (n_w,) of tokens that a Poisson number of prompts of its mean has."""
+    cells, weighted = np.arange(mesh.n_w), mesh.engine.weighted_tokens
+    mean = float(behind @ cells)
+    var = float(behind @ cells**2) - mean**2
+    each = float(weighted**2 @ mesh.engine.demand.prompt_probs) / mesh.engine.demand.mean_prompt / mesh.cell
+    return min(mean * each / var, 1.0) if var > 0 else 1.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

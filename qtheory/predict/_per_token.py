@@ -20,7 +20,7 @@ from ._backlog import Backlog
 from ._cells import between
 from ._counts import unseen_var
 from ._first_token import FirstToken
-from ._followers import followed
+from ._followers import followed, one_by_one
 from ._mesh import Mesh, StepsAt
 from ._most_stall import most_stall_s
 from ._slow import Slow
@@ -59,6 +59,7 @@ class _Held:
     behind_var: Floats
     more_mean: Floats  # and what one request more behind adds
     more_var: Floats
+    by_prompt: float  # of the variance of what is behind, the part of prompts that come one by one
     gap_s: float  # in the long run
     alone_s: float  # a step of decodes only
     longest_s: float
@@ -67,7 +68,8 @@ class _Held:
 
     def at(self, d: float, own: float, later: float, later_var: float) -> tuple[float, float]:
         """Mean and variance of d gaps if ``own`` times as much as usual is behind, and ``later`` follow, of
-        whose number the variance is that much larger."""
+        whose number the variance is that much larger. That of prompts one by one goes with ``own`` times the
+        time, that of the time with its square."""
         place = min(d, float(_LONGEST))
         steps = np.arange(_LONGEST + 1.0)
         half = _LONGEST // 2
@@ -79,7 +81,8 @@ class _Held:
             )
         )  # fmt: skip
         mean += (d - place) * self.gap_s + (own - 1) * more + later * each
-        var += (d - place) * slope + (own - 1) * more_var + later * each_var + later_var * each**2
+        grown = self.by_prompt * own + (1 - self.by_prompt) * own**2 - 1
+        var += (d - place) * slope + grown * more_var + later * each_var + later_var * each**2
         return mean, max(var, 0.0)
 
 
@@ -96,6 +99,7 @@ def _held(mesh: Mesh, running: float, start: Floats) -> _Held:
         behind_var=var - empty_var,
         more_mean=longer - mean,
         more_var=longer_var - var,
+        by_prompt=one_by_one(mesh, start),
         gap_s=sums.gap_s,
         alone_s=sums.alone_s,
         longest_s=sums.longest_s,
@@ -158,8 +162,7 @@ def _single_steps(mesh: Mesh, chain: StepsAt, running: float) -> tuple[Floats, F
 
 @dataclass(frozen=True, eq=False)
 class _Stay:
-    """Numbers running that requests see: at their start, in the long run, and how fast one becomes the
-    other."""
+    """Numbers running that requests see: at their start, in the long run, and how fast that comes."""
 
     backlog: Backlog
     first: FirstToken
