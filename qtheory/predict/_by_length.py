@@ -100,11 +100,17 @@ def place_ratios(demand: Demand, load: float, wait_steps: float, more: float = 1
     """
     steps, weights, _ = groups_of(demand)
     load, steps = min(load, _MOST_LOAD), np.maximum(steps, 1.0)
+    most = min(load * more, _MOST_LOAD)
+    if np.isinf(wait_steps):
+        work, square = (np.cumsum(weights * steps**k) for k in (1, 2))
+        sigma = most * work / work[-1]
+        before = np.append(0.0, sigma[:-1])
+        return np.asarray(square / square[-1] * (1 - load) / ((1 - before) * (1 - sigma)))
     ratios = np.ones_like(steps)
     for _ in range(_ROUNDS):
         taken = np.minimum(steps, np.maximum(wait_steps * ratios, 1.0)[:, None])
         work, square = (np.cumsum(weights * taken**k, axis=1) for k in (1, 2))
-        sigma = min(load * more, _MOST_LOAD) * work / work[:, -1:]
+        sigma = most * work / work[:, -1:]
         upto, before = np.diagonal(sigma), np.append(0.0, np.diagonal(sigma, -1))
         share = np.diagonal(square / square[:, -1:])
         ratios = np.sqrt(ratios * share * (1 - load) / ((1 - before) * (1 - upto)))

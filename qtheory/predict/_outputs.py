@@ -14,6 +14,7 @@ from ._by_length import ByLength, ahead_by_rank, behind_ratios, groups_of, place
 from ._kinds import Kind, Kinds
 from ._mesh import StepsAt
 from ._numeric import gap_of
+from ._place_share import place_share
 from .limits import Limit, redone_frac
 
 __all__ = ["Outputs", "Waits", "cuts_of", "outputs_of"]
@@ -69,9 +70,10 @@ class Waits:
         load = mesh.rate_rps / self.limit.rate_rps
         by_running = min(_by_running(found.backlog), whole)
         tokens = waits.tokens * ((whole - by_running) / waits.in_order_tokens)
-        if more > 1 and self.limit.binds != "token budget":  # up to one request for each place that gets free
-            always = engine.demand.mean_prompt / (1 - load)
-            by_running += (more - 1) * load / (1 - load) * max(always - by_running, 0.0)
+        if more > 1:  # up to one request for each place that gets free
+            always, nearer = engine.demand.mean_prompt / (1 - load), (more - 1) * load / (1 - load)
+            by_place = 1.0 if self.limit.binds == "slots" else place_share(engine)
+            by_running += by_place * nearer * max(always - by_running, 0.0)
         wait_s = by_running / (mesh.rate_rps * engine.demand.mean_prompt)  # by Little's law
         wait_steps = wait_s / max(gap_of(found.backlog), 1e-12)
         lost = redone_frac(engine)

@@ -21,6 +21,7 @@ from ._kinds import Kinds
 from ._numeric import Steady, columns_of, decoded, gap_of
 from ._outputs import Outputs, Waits, cuts_of, outputs_of
 from ._per_token import DecodeAtoms
+from ._place_share import place_share
 from ._setting import Setting
 from ._settled import settled
 from ._starved import Served, served_part
@@ -36,6 +37,7 @@ _RULE = Rule(mixed=True)
 _SAFE_LOAD = 0.95
 """Of the chain, whose mesh cuts it off next to its limit; beyond, the order of service knows the load."""
 _SAFER_LOAD = 0.9  # where it cuts it off even so
+_HARDLY = 1e-6  # a state of such a share is left out
 _THERE = 0.999  # a rate that is this near is that which was asked for
 
 
@@ -65,7 +67,7 @@ def _steady(setting: Setting, part: Served) -> dict[str, Any]:
     full = FullSteps(backlog)
     states = [(1 - beyond, full.bounded(chain.decode, chain.factor), chain.factor)]
     if beyond > 0:
-        states.append((beyond, *_always_full(chain, full, part)))
+        states += [(beyond * share, decode, by) for share, decode, by in _always_full(chain, full, part)]
     parts = outputs_of(Waits(found, part.limit, setting.rate_rps / rate_rps))
     points = [
         (share * some.share, Steady(backlog=backlog, first=first, decode=_part(each, some), by_little=scale))
@@ -129,13 +131,16 @@ def _below(engine: Engine, rate_rps: float, found: Limit) -> Backlog:
     return settled(engine, _RULE, _SAFER_LOAD * found.rate_rps)
 
 
-def _always_full(chain: _Chain, full: FullSteps, part: Served) -> tuple[DecodeAtoms, float]:
-    """Decode times, and by what to multiply them, while there is always somebody to serve: each step spends
-    the budget, or has its mean gap."""
-    if part.limit.binds == "token budget":
-        return full.always(chain.decode, part.gap_s), 1.0
+def _always_full(chain: _Chain, full: FullSteps, part: Served) -> list[tuple[float, DecodeAtoms, float]]:
+    """Shares, decode times, and by what to multiply them, while there is always somebody to serve: each step
+    spends the budget, or has its mean gap."""
+    by_place = place_share(part.engine)
     slower = chain.factor * part.gap_s / max(gap_of(chain.backlog), 1e-300)
-    return full.bounded(chain.decode, slower), slower
+    states = [
+        (1 - by_place, full.always(chain.decode, part.gap_s), 1.0),
+        (by_place, full.bounded(chain.decode, slower), slower),
+    ]
+    return [state for state in states if state[0] > _HARDLY]
 
 
 def _of_all(columns: dict[str, Any], served: float) -> dict[str, Any]:
@@ -204,7 +209,5 @@ def _ratios(
 
 def _budget_rps(engine: Engine, found: Limit) -> float:
     """Requests a second whose prompts the budget holds beside as many decodes as there are at the limit."""
-    if found.binds == "token budget":
-        return found.rate_rps
     room = max(engine.budget_tokens - found.running, 1.0)
     return room / (engine.demand.mean_prompt * engine.step_s(room, found.running))
