@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ._knee_simulated import METHOD
 from .grid import SCHEDULERS, full
 from .groups import bands_of, targets_of
 from .score import Score
@@ -40,6 +41,7 @@ def _cells(scores: Sequence[Score], kept: Simulations) -> str:
     verdicts = ", ".join(f"{k} {word}" for word, k in sorted(counts.items()))
     knees = [one.knee for one in kept.cells.values() if one.knee is not None]
     n_of_law = sum(one.is_of_law for one in knees)
+    n_before = sum(one.is_of_law and one.method < METHOD for one in knees)
     freed = [sum(name in one.numbers for one in kept.cells.values()) for name in CONTROLLED.values()]
     served = sum(one.numbers.get("n_requests", 0.0) for one in kept.cells.values())
     versions = ", ".join(sorted(set(kept.versions.values())))
@@ -48,6 +50,7 @@ def _cells(scores: Sequence[Score], kept: Simulations) -> str:
         f"{there} {len(full())} cells are simulated ({numbers}), by version {versions},\n"
         f"with {served / 1e6:.1f} million requests at their loads. "
         f"Verdicts of the numeric tier: {verdicts}.\n"
-        f"Knees: {n_of_law} by runs on both sides, {len(knees) - n_of_law} by the older bisection. "
+        f"Knees: {n_of_law} by runs on both sides ({n_before} of them by an earlier estimate from these), "
+        f"{len(knees) - n_of_law} by the older bisection.\n"
         f"Mean TTFT is freed of chance in {freed[0]}, its 99th percentile in {freed[1]}."
     )

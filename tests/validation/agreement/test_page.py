@@ -61,7 +61,7 @@ def test_its_tables_are_written_anew_and_the_words_around_them_stay(page: Path) 
     assert "2 of the 300 cells are simulated (2 fcfs, 0 chunked" in text
     assert "by version 0.0.9, 0.1.0,\nwith 0.5 million requests at their loads." in text
     assert "Verdicts of the numeric tier: 1 outside, 1 within.\n" in text
-    assert "1 by the older bisection. Mean TTFT is freed of chance in 1, its 99th percentile in 0." in text
+    assert "1 by the older bisection.\nMean TTFT is freed of chance in 1, its 99th percentile in 0." in text
     assert "| numeric: mean_ttft_s at load <= 0.8 | 2 | 0 | 15.5 | 2.0 | 30.0 | 30.0 | 6.0 | missed |" in text
     assert "| fcfs | <= 0.5 | 2 | 1 | 1 | 0 | 15.5 |" in text
     assert text.startswith(PAGE.read_text(encoding="utf-8").split("<!-- table")[0])

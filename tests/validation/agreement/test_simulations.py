@@ -82,7 +82,7 @@ def _with(place: int, change: Callable[[str], str]) -> Callable[[list[str]], lis
     [
         (_with(0, lambda line: line.replace('"simulator": 1', '"simulator": 0')), "line 1: kept by another"),
         (
-            _with(2, lambda line: line.replace("0.01,120000,2,", "0.01,120000,3,")),
+            _with(2, lambda line: line.replace("0.01,120000,3,", "0.01,120000,4,")),
             "line 3: the knee is by another method",
         ),
         (
