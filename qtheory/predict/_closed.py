@@ -29,7 +29,7 @@ __all__ = ["Formulas", "formulas_of"]
 
 Floats = NDArray[np.float64]
 
-_ROUNDS, _HALVINGS = 30, 8
+_ROUNDS, _HALVINGS, _STEPS = 30, 6, 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,9 +98,10 @@ class Formulas:
         stalls, pieces = gap - alone / (1 - work), {"n": n, "alone": alone, "token": token, "work": work}
         bursts = self.waits.bursts(rate, pieces | {"gap": gap})
         behind = behind_s(self, rate, pieces | {"gap": gap} | bursts) / max(demand.mean_decode, 1e-9)
-        low, high = 0.9 * n, np.full_like(n, self.costs.engine.slots)
-        for _ in range(_HALVINGS):
-            n = (low + high) / 2
+        high = np.minimum(rate * demand.mean_decode * self._most_gap_s, self.costs.engine.slots)
+        low = np.minimum(0.9 * n, high)
+        n = (low + high) / 2
+        for turn in range(_HALVINGS + _STEPS):
             slope = self.costs.slope(n, 0.02 * n + 0.1) / (1 - work)
             rough = self._noise(rate, (n, token, work, slope), bursts["lasting"])
             slope = self.costs.slope(n, np.sqrt(rough["var"])) / (1 - work)
@@ -108,8 +109,8 @@ class Formulas:
             seen = self.costs.decode_seen_s(n, noise["var"]) / (1 - work) + stalls + behind
             more = rate * demand.mean_decode * seen - n
             low, high = np.where(more > 0, n, low), np.where(more > 0, high, n)
-        feedback = np.minimum(rate * demand.mean_decode * slope, 0.9)
-        n = np.clip(n + more / (1 - feedback), low, high)
+            step = more / (1 - np.minimum(rate * demand.mean_decode * slope, 0.9))
+            n = (low + high) / 2 if turn < _HALVINGS else np.clip(n + step, low, high)
         bursts = self.waits.bursts(rate, pieces | {"n": n, "gap": seen})
         mean = np.minimum(seen, self._most_gap_s)
         n = np.minimum(rate * demand.mean_decode * mean, self.costs.engine.slots)

@@ -78,9 +78,11 @@ def test_prompts_that_follow_add_their_mean_number_and_no_mass() -> None:
     assert tokens == pytest.approx(0.5 * setting.engine.demand.mean_prompt, rel=0.02)
 
 
-@pytest.mark.parametrize("scheduler", ["fcfs", "chunked"])
-def test_a_higher_load_sees_more_of_the_bursts_up_to_all_of_them(scheduler: str) -> None:
-    replica, workload = world(**BURSTY, scheduler=scheduler)
+@pytest.mark.parametrize(("scheduler", "budget_tokens"), [("fcfs", None), ("chunked", 512)])
+def test_a_higher_load_sees_more_of_the_bursts_up_to_all_of_them(
+    scheduler: str, budget_tokens: int | None
+) -> None:
+    replica, workload = world(**BURSTY | {"budget_tokens": budget_tokens}, scheduler=scheduler)
     model, setting = prepared(replica, workload, None)
     limit, arrivals = model.limit(setting).rate_rps, workload.arrivals
     assert isinstance(arrivals, OpenArrivals)
