@@ -15,7 +15,7 @@ PARTS = {
     "knees": knees.main,
     "speed": speed.main,
 }
-LONG = ("coverage", "knees", "speed")  # a quarter of an hour, or writes a page: only where asked for
+LONG = ("coverage", "knees", "speed")  # a quarter of an hour or more, or writes a page: only where asked for
 
 
 def main(argv: list[str]) -> int:

@@ -55,4 +55,4 @@ CASES = {
         Case(name="rag", scenario=Scenario(hardware="rtx3050", workload="rag")),
     )
 }
-"""By name, cheapest first but for the last, of which a study takes a minute."""
+"""By name; a study of the last takes a minute."""

@@ -195,7 +195,7 @@ class _Refinement:
         if near is None:
             note = f"goodput is below {100 * self.goal.goodput_frac:g} % at every rate"
             return self._told(None, note)
-        is_met = slope is None and self.plan.is_steady  # short runs of that length are all there is else
+        is_met = slope is None and self.plan.is_steady  # else all runs are of one length
         return self._closed_in(near.rate_rps, near.slope, _SEEN_OFF if is_met else _PREDICTED_OFF)
 
     def _replayed(self, start_rps: float) -> Refined:

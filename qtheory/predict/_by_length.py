@@ -96,7 +96,8 @@ def place_ratios(demand: Demand, load: float, wait_steps: float, more: float = 1
 
     :math:`V_\le/(1-\sigma_<)` as above. Load and variance are those of the places that are taken while a
     request waits: within :math:`h` steps one of :math:`d` steps takes a place for :math:`\min(d, h)` of them,
-    so that in a short time it is the number of requests that counts, and in a long one their decode steps.
+    so that in a short time it is the number of requests that counts, and in a long one their decode steps;
+    in an infinite one these alone.
     """
     steps, weights, _ = groups_of(demand)
     load, steps = min(load, _MOST_LOAD), np.maximum(steps, 1.0)

@@ -28,8 +28,8 @@ class FullSteps:
     """Steps that spend the budget, where those that run are soon gone while prompts wait.
 
     Such a step takes longer where its tokens lie deep in their prompts and where many decode beside them. A
-    request that decodes beside many of them meets their mean, and of what both vary as much as is left of it
-    over so many steps. The number running is taken as an Ornstein-Uhlenbeck process.
+    request that decodes beside many of them meets nearly their mean: both vary only by what is left over so
+    many steps. The number running is taken as an Ornstein-Uhlenbeck process.
     """
 
     backlog: Backlog

@@ -68,8 +68,8 @@ class _Held:
 
     def at(self, d: float, own: float, later: float, later_var: float) -> tuple[float, float]:
         """Mean and variance of d gaps if ``own`` times as much as usual is behind, and ``later`` follow, of
-        whose number the variance is that much larger. That of prompts one by one goes with ``own`` times the
-        time, that of the time with its square."""
+        whose number the variance is larger by ``later_var``. The variance by prompts that come one by one
+        grows with ``own``, that by the time in which they come with its square."""
         place = min(d, float(_LONGEST))
         steps = np.arange(_LONGEST + 1.0)
         half = _LONGEST // 2

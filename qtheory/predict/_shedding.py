@@ -43,7 +43,7 @@ def shed_columns(setting: Setting, rule: Rule, deadline_s: float) -> dict[str, A
 
 
 def solved(setting: Setting, rule: Rule, deadline_s: float) -> Backlog:
-    """Law of the chain."""
+    """The chain of those that stay, solved."""
     limit = limit_of(setting.engine, rule)
     load = setting.rate_rps / limit.rate_rps
     most = limit.running if load > _NEAR else 0.0

@@ -31,9 +31,9 @@ class Controlled:
 
     Least squares over pieces of runs give the mean of the values where all controls have their expectation
     [1]_. The spread is that of the pseudo-values of a jackknife that leaves out one piece at a time, which
-    counts what the coefficients were fitted to and pieces that few others are like [2]_; they go the way of
-    any series in order of arrival. A percentile is where the share below it, freed in this way, reaches its
-    level [3]_.
+    allows for the fit of the coefficients and for pieces that few others are like [2]_; the pseudo-values
+    are judged as any series in order of arrival is. A percentile is where the share below it, freed in this
+    way, reaches its level [3]_.
 
     Parameters
     ----------

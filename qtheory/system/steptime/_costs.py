@@ -108,7 +108,7 @@ class Costs(NamedTuple):
         )
 
     def steps_s(self, load: tuple[Floats, ...]) -> Floats:
-        """The same of many steps at once; an array of each number of their loads."""
+        """Seconds of many steps of any model at once; an array of each number of their loads."""
         n, context, prompt, work, read, sampled = load
         tokens, least = n + prompt, np.minimum
         products: list[tuple[Floats, Floats]] = [
