@@ -30,6 +30,7 @@ __all__ = ["Formulas", "formulas_of"]
 Floats = NDArray[np.float64]
 
 _ROUNDS, _HALVINGS, _STEPS = 30, 6, 3
+_NONE = 1e-9  # who runs where outputs have one token
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,7 +99,7 @@ class Formulas:
         stalls, pieces = gap - alone / (1 - work), {"n": n, "alone": alone, "token": token, "work": work}
         bursts = self.waits.bursts(rate, pieces | {"gap": gap})
         behind = behind_s(self, rate, pieces | {"gap": gap} | bursts) / max(demand.mean_decode, 1e-9)
-        high = np.minimum(rate * demand.mean_decode * self._most_gap_s, self.costs.engine.slots)
+        high = np.clip(rate * demand.mean_decode * self._most_gap_s, _NONE, self.costs.engine.slots)
         low = np.minimum(0.9 * n, high)
         n = (low + high) / 2
         for turn in range(_HALVINGS + _STEPS):
