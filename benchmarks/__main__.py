@@ -19,15 +19,15 @@ LONG = ("coverage", "knees", "speed")  # a quarter of an hour or more, or writes
 
 
 def main(argv: list[str]) -> int:
-    """Run the named parts; 2 for a name that there is not."""
+    """Run the named parts; 2 for a name that there is not, or input that a part refuses."""
     names = argv or ["all"]
     for name in names:
         if name != "all" and name not in PARTS:
             print(f"benchmarks: unknown {name!r}; one of all, {', '.join(PARTS)}", file=sys.stderr)
             return 2
     for name, part in PARTS.items():
-        if name in names or ("all" in names and name not in LONG):
-            part()
+        if (name in names or ("all" in names and name not in LONG)) and part():
+            return 2
     return 0
 
 

@@ -204,10 +204,16 @@ class FirstWaits:
         bursts = state["lasting"] - 1
         noise = 2 * (1 + self._by_tokens(state)[1]) * work.unit_steps + bursts * work.burst_steps
         noise = noise / np.maximum(2 * self._half_steps + bursts * demand.mean_decode, 1e-9)
-        room = (self.costs.engine.slots - state["n"]) / spread
-        below = np.log(spread / self.limit.rate_rps) + log_ndtr(room) + room**2 / 2 + np.log(2 * np.pi) / 2
+        below = self._below_places(state, spread)
         late = 1 / (1 + np.exp(np.minimum(below - np.log(np.maximum(held * noise, 1e-300)), 700.0)))
         return np.asarray(late), np.asarray(held)
+
+    def _below_places(self, state: State, spread: Floats) -> Floats:
+        """Logarithm of the mass of a normal number below the places, over its density at them."""
+        room = (self.costs.engine.slots - state["n"]) / spread
+        return np.asarray(
+            np.log(spread / self.limit.rate_rps) + log_ndtr(room) + room**2 / 2 + np.log(2 * np.pi) / 2
+        )
 
     def _place_spread(self, state: State) -> Floats:
         """Standard deviation of the places that are asked for."""

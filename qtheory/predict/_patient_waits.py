@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
 from ._first_waits import FirstWaits
 from ._mixture import Mixture
@@ -57,11 +56,9 @@ class PatientWaits(FirstWaits):
         ----------
         .. [1] Harrison (1985), "Brownian motion and stochastic flow systems", chapter 5.
         """
-        limit_rps, left_s = self.limit.rate_rps, self.left_s
-        load = self.asking_rps / limit_rps
+        left_s, load = self.left_s, self.asking_rps / self.limit.rate_rps
         var, spread = np.maximum(self._place_work(self.asking_rps, state), 1e-12), self._place_spread(state)
-        room = (self.costs.engine.slots - state["n"]) / spread
-        below = np.log(spread / limit_rps) + log_ndtr(room) + room**2 / 2 + np.log(2 * np.pi) / 2
+        below = self._below_places(state, spread)
         x = 2 * (load - 1) * left_s / var
         x = np.where(np.abs(x) < 1e-3, 1e-3, x)
         top = np.maximum(x, 0.0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qtheory.basics import checks
+from qtheory.basics.errors import ConfigError
 from validation.refine import Plan, Sample
 
 __all__ = ["SolvedQueue"]
@@ -31,7 +32,7 @@ class SolvedQueue:
     Raises
     ------
     ConfigError
-        If it is not in (0, 1).
+        If it is not in (0.1, 1).
 
     References
     ----------
@@ -47,6 +48,10 @@ class SolvedQueue:
 
     def __post_init__(self) -> None:
         checks.inner_fraction(knee_rps=self.knee_rps)
+        if self.knee_rps <= _BAD_FRAC:
+            raise ConfigError(
+                f"knee_rps={self.knee_rps:g} is not above {_BAD_FRAC:g}, the share that is late there"
+            )
 
     @property
     def limit_s(self) -> float:
