@@ -16,6 +16,7 @@ from qtheory.system.workload import OpenArrivals
 from ._clumps import Clumps, clump_seconds
 from ._mixture import Mixture
 from ._pool_decode import erlang_wait
+from ._pool_link import SHARES
 from ._pools import PoolModel
 
 __all__ = ["ApartFormulas"]
@@ -193,22 +194,21 @@ def _decoding(model: PoolModel, sent: float, slo: Slo) -> dict[str, Floats]:
     pool, demand = model.decoding, model.decode.demand
     joining = model.joining_s
     steps, probs, _ = demand.decode_groups
-    each = pool.per_token_s(steps)
+    each = pool.per_token_s()
     before = joining if model.counts_transfer else joining + sent
     per_token = each + (before / steps)[:, None]
-    weights = np.repeat(probs / each.shape[1], each.shape[1])
+    weights = np.outer(probs, SHARES).ravel()
     share = 1 / max(demand.mean_decode, 1.0)
-    n = len(pool.gaps)
     ways = np.concatenate([pool.gaps, pool.gaps + before])
-    mass = np.repeat([(1 - share) / n, share / n], n)
+    mass = np.append((1 - share) * SHARES, share * SHARES)
     some, limit = float(probs.sum()), slo.tpot_s
     quick = some if limit is None else float(weights @ (per_token.ravel() <= limit))
     found = {"mean_decoding": model.mean_running, "tpot_good_frac": min(1 - some + quick, 1.0)}
     found |= _percentiles("tpot", per_token.ravel(), weights) | _percentiles("itl", ways, mass)
     return {name: np.asarray(value) for name, value in found.items()} | {
         "_weights": probs,
-        "_mean": steps * each.mean(axis=1) + joining,
-        "_var": steps**2 * each.var(axis=1),
+        "_mean": steps * (each @ SHARES) + joining,
+        "_var": steps**2 * ((each - (each @ SHARES)[:, None]) ** 2 @ SHARES),
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
-from scipy.special import roots_sh_jacobi
+from scipy.special import betainc, betaincinv, roots_sh_jacobi
 
 from qtheory.system.workload import Arrivals, GammaArrivals, MmppArrivals
 
@@ -18,7 +18,8 @@ Floats = NDArray[np.float64]
 
 _MOST_PHASES = 6
 _MOST_SCV = 25.0  # beyond, bursts are longer than what can be listed for each phase
-_COME, _PHASES = (0.2, 0.5), (8, 6, 4)  # by how many come in the shortest batch
+_COME, _PHASES = (0.2, 0.5), (0, 6, 4)  # by how many come in the shortest batch
+_PARTS, _ATOMS = (2, 3, 3), 400  # phases where few come, by mean gaps; of each part of their law
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,7 +97,8 @@ def phased(
         shape = 1 / arrivals.scv
         n = _PHASES[bisect(_COME, rate_rps * share * shortest_s)]
         with np.errstate(invalid="ignore"):  # 0 / 0 in a place that is not taken
-            means, weights = roots_sh_jacobi(n, 0.0, shape)
+            few = not n and rate_rps * shape * shortest_s
+            means, weights = _in_parts(shape, few) if few else roots_sh_jacobi(n, 0.0, shape)
         leave = rate_rps * shape / means
         coming = leave[:, None] * (weights / weights.sum())
         without = -np.diag(leave)
@@ -109,3 +111,34 @@ def phased(
         return Phased(without=-one, coming=one, mean_group=group, burst=group)
     burst = 1 + share * (arrivals.scv - 1) / 2 if isinstance(arrivals, GammaArrivals) else 1.0
     return Phased(without=without + (1 - share) * coming, coming=share * coming, burst=burst)
+
+
+def _in_parts(shape: float, least: float) -> tuple[Floats, Floats]:
+    """Points and weights for the law beta(shape, 1 - shape), below ``least``, up to its root and beyond."""
+    edges = betainc(shape, 1 - shape, np.array([0.0, least, least**0.5, 1.0]))
+    points, weights = [], []
+    for low, high, n in zip(edges[:-1], edges[1:], _PARTS, strict=True):
+        levels = low + (high - low) * (np.arange(_ATOMS) + 0.5) / _ATOMS
+        place, share = _gauss(betaincinv(shape, 1 - shape, levels), n)
+        points.append(place)
+        weights.append((high - low) * share)
+    return np.concatenate(points), np.concatenate(weights)
+
+
+def _gauss(atoms: Floats, n: int) -> tuple[Floats, Floats]:
+    """Points and weights (n,) with 2 n - 1 moments of equally likely atoms.
+
+    The points are eigenvalues of the matrix of their orthogonal polynomials; Golub and Welsch (1969),
+    "Calculation of Gauss quadrature rules", Mathematics of Computation 23, 221-230.
+    """
+    basis, matrix = np.full((1, len(atoms)), len(atoms) ** -0.5), np.zeros((n, n))
+    for k in range(n):
+        new = atoms * basis[k]
+        along = basis @ new
+        matrix[k, k] = along[k]
+        new -= along @ basis
+        if k + 1 < n:
+            matrix[k, k + 1] = matrix[k + 1, k] = np.linalg.norm(new)
+            basis = np.vstack([basis, new / matrix[k, k + 1]])
+    points, vectors = np.linalg.eigh(matrix)
+    return points, vectors[0] ** 2

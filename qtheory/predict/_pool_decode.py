@@ -9,14 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from ._beside import Beside, Echo, skewed
+from ._mates import Mates
 from ._meeting import together_frac
+from ._pool_link import LEVELS, SHARES
 from .inputs import Engine
 
 __all__ = ["DecodePool"]
 
 Floats = NDArray[np.float64]
 
-_LEVELS = (np.arange(24) + 0.5) / 24  # of the number running
+_ROUNDS, _NEAR = 3, 0.1  # of a root, and what a slope is taken over
 _BEYOND = 6  # numbers listed, in places of all instances
 
 
@@ -28,7 +31,7 @@ class DecodePool:
     :math:`k/(\bar dV(k))`, whose law :math:`\pi(k)\propto\prod_{j\le k}\lambda\bar dV(j)/j` depends on the
     outputs by their mean alone [1]_. Above the places :math:`n_c` the speed stays, and who comes waits.
     Requests that come in bunches are taken as geometric groups that add as much to the variance of the
-    number, ``bunch`` times its mean.
+    number, and for the steps to its covariance with the load: who has just come holds little.
 
     References
     ----------
@@ -38,7 +41,9 @@ class DecodePool:
     engine: Engine
     rate_rps: float
     n_equal: int
-    bunch: float = 0.0
+    n_mates: float = 0.0  # that come with one, before and after it
+    mates: Mates | None = None
+    most_frac: float = np.inf  # rate at which bursts come at most, to that of all
 
     @property
     def limit_rps(self) -> float:
@@ -62,7 +67,12 @@ class DecodePool:
         return nodes, np.array([self.engine.decode_s(n) for n in nodes])
 
     @cached_property
-    def _law(self) -> tuple[Floats, Floats]:
+    def _bunch(self) -> tuple[float, float]:
+        """Mates beside a request in the mean, and their load."""
+        mates = self.mates
+        return (0.0, 0.0) if mates is None else (self.n_mates * mates.numbers, self.n_mates * mates.together)
+
+    def _law(self, bunch: float) -> tuple[Floats, Floats]:
         """Numbers (k,) in all instances, and their probabilities."""
         places = self.n_equal * self._places
         load = self.rate_rps / self.limit_rps
@@ -70,13 +80,44 @@ class DecodePool:
         k = np.arange(1.0, top + 1)
         running = np.minimum(np.maximum(k / self.n_equal, 1.0), self._places)
         ends = np.minimum(k, places) / (self.engine.demand.mean_decode * np.interp(running, *self._speeds))
-        return np.arange(top + 1.0), _in_groups(ends / self.rate_rps, 1 + self.bunch)
+        return np.arange(top + 1.0), _in_groups(ends / self.rate_rps, 1 + bunch)
+
+    @cached_property
+    def _number(self) -> tuple[float, float, float]:
+        """Cumulants of the load of an instance, in requests that hold as much as all."""
+        k, law = self._law(self._bunch[1])
+        running = np.minimum(k / self.n_equal, self._places)
+        mean = float(running @ law)
+        return mean, float((running - mean) ** 2 @ law), float((running - mean) ** 3 @ law)
+
+    @cached_property
+    def _growth(self) -> tuple[float, float]:
+        """Relative growth of a step with what runs, and the part of it that is by tokens."""
+        whole, by_tokens = self.engine.slower_by(self._number[0])
+        return whole, by_tokens / whole if whole > 0 else 0.0
+
+    @cached_property
+    def _echo_growth(self) -> float:
+        """The growth as far as the number follows: not where all places are always taken."""
+        mean, var, _ = self._number
+        whole = self._growth[0]
+        return whole * min(self.n_equal * var * (1 - whole) / (1 + self._bunch[1]) / max(mean, 1e-12), 1.0)
+
+    @cached_property
+    def _load(self) -> Beside:
+        return Beside(demand=self.engine.demand, by_tokens=self._growth[1])
+
+    @cached_property
+    def _echo(self) -> Echo:
+        return self._load.echo(self._echo_growth)
 
     @cached_property
     def mean_running(self) -> float:
-        """Requests that decode, all instances."""
-        k, law = self._law
-        return float(np.minimum(k, self.n_equal * self._places) @ law)
+        """Requests that decode, all instances. They are more since long ones hold more: they slow down just
+        those beside whom others gather."""
+        mean, growth = self._number[0], self._echo_growth
+        more = self._echo.together - 1 / (1 - growth)
+        return self.n_equal * (mean + self._growth[0] * more)
 
     @cached_property
     def gap_s(self) -> float:
@@ -86,7 +127,7 @@ class DecodePool:
     @cached_property
     def waits(self) -> tuple[float, float]:
         """Probability of finding no place, and the mean wait then."""
-        k, law = self._law
+        k, law = self._law(self._bunch[0])
         places = self.n_equal * self._places
         late = float(law[k >= places].sum())
         demand = self.engine.demand
@@ -99,15 +140,9 @@ class DecodePool:
         """Share of its stay for which a request that came together with another one is there beside it."""
         return together_frac(self.engine.demand)
 
-    def _beside(self, steps: Floats) -> Floats:
-        """Mean share of so many steps for which one that came at once is there."""
-        demand = self.engine.demand
-        order = np.argsort(demand.decode_steps)
-        lengths, probs = demand.decode_steps[order], demand.decode_probs[order]
-        below, sums = np.cumsum(probs), np.cumsum(probs * lengths)
-        least = sums + lengths * (below[-1] - below)  # E[min(d, length)]
-        met = np.interp(steps, np.append(0.0, lengths), np.append(0.0, least))
-        return np.asarray(met / steps / below[-1])
+    def mates_of(self, apart: Floats, weights: Floats) -> Mates:
+        """Mates that begin so many steps apart."""
+        return Mates(demand=self.engine.demand, by_tokens=self._growth[1], apart=apart, weights=weights)
 
     @property
     def half_step_s(self) -> float:
@@ -116,42 +151,75 @@ class DecodePool:
         return float(busy) * self.gap_s / 2
 
     @cached_property
-    def _seen(self) -> Floats:
-        """Seconds of steps at equally likely states, weighted by who sees them."""
-        k, law = self._law
-        running = np.minimum(np.maximum(k / self.n_equal, 1.0), self._places)
-        steps = np.interp(running, *self._speeds)
-        weights = law * np.minimum(k, self.n_equal * self._places) / steps
-        order = np.argsort(steps)
-        below = np.cumsum(weights[order])
-        return np.asarray(np.interp(_LEVELS * below[-1], below, steps[order]))
-
-    @cached_property
     def gaps(self) -> Floats:
-        """Equally likely gaps between tokens, with the mean of Little's law."""
-        return np.asarray(self._seen * (self.gap_s / self._seen.mean()))
-
-    def per_token_s(self, steps: Floats) -> Floats:
-        """Equally likely mean gaps (d, levels) of requests of so many steps; the longer, the closer.
-
-        Beside short ones are more of those that came with them.
-
-        The number running forgets in the time t_c, in which a request ends; of its deviations a stay of
-        length T keeps the share sqrt(2/z (1 - (1 - exp(-z))/z)), z = T/t_c.
-        """
+        """Gaps between tokens for `SHARES`, with the mean of Little's law."""
         demand = self.engine.demand
-        unit = max(np.sqrt(demand.mean_remaining * demand.mean_decode), 0.5)
-        n = self.mean_running / self.n_equal
+        second, third = self._cumulants(np.ones(1))
+        own = self._growth[1] ** 2 * demand.context_var / demand.mean_context**2
+        return np.asarray(self._steps_s(second + own, third, np.zeros(1))[0])
+
+    def per_token_s(self) -> Floats:
+        """Mean gaps (d, `SHARES`) of requests of each group of outputs; the longer, the closer.
+
+        A request sees what it holds itself and, once this has let others gather, them. Beside short ones are
+        more of those that came with them.
+        """
+        demand, growth = self.engine.demand, self._echo_growth
+        steps, _, prompts = demand.decode_groups
+        stay = steps * (1 - growth) / self._load.age
+        kept = -np.expm1(-stay) / stay
+        own = (self._load.own(steps, prompts) - 1) * (1 + growth / (1 - growth) * (1 - kept))
+        if self.mates is not None:
+            own = own + self.n_mates / self.n_equal * (self.mates.beside(steps) - self.mates.together)
+        return self._steps_s(*self._cumulants(steps), own)
+
+    def _cumulants(self, steps: Floats) -> tuple[Floats, Floats]:
+        """Second and third (d,) of the load beside a request, in the mean over so many steps."""
+        growth, echo, (mean, var, third) = self._echo_growth, self._echo, self._number
+        load, number = self._load.cumulants(steps * (1 - growth))
+        alone = 1 / (1 - growth)  # of the number
+        held2 = echo.load_var * load[0] - alone * number[0]
+        held3 = _third(echo.load_var) * load[1] - _third(alone) * number[1]
+        second, third = number[0], third * number[1]
+        if self.mates is not None:
+            second = second + self.n_mates * self.mates.kept(steps * (1 - growth))
+            third = third * self._skew_kept * (second / number[0] / (1 + self._bunch[1])) ** 2
+        return var / (1 + self._bunch[1]) * second + mean * held2, third + mean * held3
+
+    @property
+    def _skew_kept(self) -> float:
+        """Third cumulant where bursts come no faster than prompts are computed, to that of the law of groups.
+
+        The mean number by the rate of the moment has a beta law up to that of the fastest, not a gamma law.
+        """
+        bunch, mean = self._bunch[1], self.n_equal * self._number[0]
+        room = max((self.most_frac - 1) * mean, bunch, 1e-12)
+        bound = (1 - mean / room) / (1 + bunch / room)
+        return (1 + 3 * bunch + 2 * bunch**2 * bound) / (1 + 3 * bunch + 2 * bunch**2)
+
+    def _steps_s(self, second: Floats, third: Floats, more: Floats) -> Floats:
+        """Seconds of steps (d, `SHARES`) at a load of these cumulants and so much more than usual."""
         nodes, seconds = self._speeds
-        slope = (np.interp(1.02 * n + 0.1, nodes, seconds) - np.interp(n, nodes, seconds)) / (0.02 * n + 0.1)
-        feedback = min(self.rate_rps / self.n_equal * demand.mean_decode * float(slope), 0.97)
-        stay = np.maximum(steps * (1 - feedback) / unit, 1e-9)
-        kept = np.sqrt(np.clip(2 / stay * (1 + np.expm1(-stay) / stay), 0.0, 1.0))
-        beside = self.bunch / self.n_equal * (self._beside(steps) / self.together - 1)
-        shift = np.interp(np.clip(n + beside, 1.0, self._places), nodes, seconds) - np.interp(
-            n, nodes, seconds
-        )
-        return np.asarray(self.gap_s + shift[:, None] + kept[:, None] * (self.gaps - self.gap_s)[None, :])
+        usual = np.interp(self._number[0] + more, nodes, seconds) - np.interp(self._number[0], nodes, seconds)
+        mean = self.gap_s + usual
+        load = self._number[0] + more[:, None] + skewed(LEVELS, second, third)
+        steps = self._at(load)
+        for _ in range(_ROUNDS):  # who runs sees more than there are at a moment
+            slope = (self._at(load + _NEAR) - steps) @ SHARES / _NEAR
+            load += np.where(slope > 0, (mean - steps @ SHARES) / np.maximum(slope, 1e-300), 0.0)[:, None]
+            steps = self._at(load)
+        return np.asarray(steps * (mean / (steps @ SHARES))[:, None])
+
+    def _at(self, load: Floats) -> Floats:
+        """Seconds of steps at loads, which may hold more than places of mean tokens do."""
+        nodes, seconds = self._speeds
+        slope = (seconds[-1] - seconds[-2]) / (nodes[-1] - nodes[-2])
+        return np.asarray(np.interp(load, nodes, seconds) + slope * np.maximum(load - nodes[-1], 0.0))
+
+
+def _third(second: float) -> float:
+    """Third cumulant to the mean, of a negative binomial number of which the second is so much."""
+    return second * (2 * second - 1)
 
 
 def _in_groups(ends: Floats, group: float) -> Floats:

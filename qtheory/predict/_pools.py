@@ -13,6 +13,7 @@ from qtheory.system.slo import Slo
 from qtheory.system.workload import Arrivals, PoissonArrivals
 
 from ._gridlaw import GridLaw, law_of_atoms
+from ._mates import lags_of
 from ._numeric import statistics
 from ._phased import phased
 from ._pool_decode import DecodePool, erlang_wait
@@ -80,9 +81,19 @@ class PoolModel:
         per_s = 2 * together / stay_s
         apart_s = self.transfers.send_s * (output.mates + 1) / 3  # of two of a step, on the link
         later = output.following(per_s) - self._chain.own_rate_rps / per_s
-        excess = together * (output.mates * np.exp(-per_s * apart_s) + 2 * later)
+        many = output.mates * float(np.exp(-per_s * apart_s)) + 2 * later
         share = self._decoded * pool.n_equal / self.n_decode
-        return replace(pool, bunch=max(excess * share, 0.0))
+        longest_s = stay_s * float(pool.engine.demand.decode_steps.max()) / pool.engine.demand.mean_decode
+        bursts = (self.prefill.demand.burstiness, self.rate_rps, longest_s)
+        lags_s, weights = lags_of(self.arrivals, *bursts)
+        mates = pool.mates_of(lags_s / pool.gap_s, weights)
+        counted = float(weights @ np.exp(-per_s * lags_s))
+        return replace(
+            pool,
+            n_mates=max(many * share / counted, 0.0),
+            mates=mates,
+            most_frac=self.prefill_rps / self.rate_rps,
+        )
 
     @cached_property
     def _decoded(self) -> float:
@@ -219,16 +230,15 @@ class PoolModel:
             )
             ttft, gap_from, gap_mass = law_of_atoms(moved, mass), joined, chances
         steps, probs, _ = self.decode.demand.decode_groups
-        tokens = steps[:, None] * self.bunched.per_token_s(steps)  # (d, levels)
+        tokens = steps[:, None] * self.bunched.per_token_s()  # (d, levels)
         each = tokens[:, :, None] + gap_from
-        mass_d = probs[:, None, None] * gap_mass / tokens.shape[1]
-        mass_d = np.broadcast_to(mass_d, each.shape)
+        mass_d = probs[:, None, None] * SHARES[:, None] * gap_mass
         laws = {
             "ttft": ttft,
             "tpot": law_of_atoms((each / steps[:, None, None]).ravel(), mass_d.ravel()),
             "itl": self._gaps(gap_from, gap_mass),
         }
-        whole = (tokens.mean(axis=1)[:, None] + before)[None] + first[:, None, None]
+        whole = ((tokens @ SHARES)[:, None] + before)[None] + first[:, None, None]
         whole_mass = np.broadcast_to(probs[:, None] * SHARES, whole.shape)
         laws["e2e"] = law_of_atoms(
             np.append(whole.ravel(), first), np.append(whole_mass.ravel(), np.full(first.size, one))
@@ -249,10 +259,7 @@ class PoolModel:
         share = 1 / max(self.decode.demand.mean_decode, 1.0)
         ways = first_s[:, None] + gaps
         atoms = np.append(gaps, ways.ravel())
-        mass = np.append(
-            np.full(gaps.size, (1 - share) / gaps.size),
-            np.broadcast_to((share / gaps.size * chances)[:, None], ways.shape).ravel(),
-        )
+        mass = np.append((1 - share) * SHARES, (share * np.outer(chances, SHARES)).ravel())
         return law_of_atoms(atoms, mass)
 
 

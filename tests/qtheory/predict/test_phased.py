@@ -57,3 +57,11 @@ def test_one_at_a_time_the_wait_is_that_of_gamma_gaps_and_equal_services(load: f
     exact = 0.11 + float((waits / n).sum())
     found = predict(replica, workload, rate_rps=load * limit)
     assert found.mean_ttft_s == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize("within", [0.3, 1.0, 10.0, 1000.0])
+def test_gaps_as_short_as_a_batch_are_as_likely_as_they_are(within: float) -> None:
+    arrivals = phased(GammaArrivals(cv=2.0), 0.1, shortest_s=0.025, burstiness=4.0)
+    time = np.array([within * 0.025])
+    none = float(arrivals.counts(time, 3)[0, :, 0].sum(axis=1) @ arrivals.after_idle()[0])
+    assert 1 - none == pytest.approx(float(gammainc(1 / 4, 0.1 * time[0] / 4)), rel=0.04)
