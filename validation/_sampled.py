@@ -1,9 +1,11 @@
-"""One run at one rate, reduced to what tells where the knee is."""
+"""One run at one rate (or some short ones), reduced to what tells where the knee is."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,9 @@ from validation.answer.point import Replication, build, replicate, requests_of
 __all__ = ["Plan", "Sample", "Work", "plan_of", "sample"]
 
 _CUT_FRAC = 0.2  # of a run of a steady state, from its empty start
+_LEAST = (
+    1_000  # requests of a sample: with a hundred late ones at a knee, chance neither hides nor makes a slope
+)
 _STEADY, _FINITE = Study(steady=True), Study()
 
 
@@ -58,7 +63,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
-    """One run.
+    """One run; runs of fewer than a thousand requests, which a scenario may ask for, are several as one.
 
     Parameters
     ----------
@@ -135,7 +140,7 @@ def _work(spec: Any, workload: Workload) -> Work | None:
 
 
 def sample(plan: Plan, rate_rps: float, n_requests: int, index: int) -> Sample:
-    """Simulate one run at a rate.
+    """Simulate a run at a rate, or some short ones.
 
     Parameters
     ----------
@@ -157,18 +162,42 @@ def sample(plan: Plan, rate_rps: float, n_requests: int, index: int) -> Sample:
         scenario = replace(scenario, requests=n_requests)
     study = _STEADY if plan.is_steady else _FINITE
     point = build(scenario, study)
-    run = replicate(point, index, replace(study, keep_records=not plan.is_steady))
+    study = replace(study, keep_records=not plan.is_steady)
+    n_runs = 1 if plan.is_steady or plan.n_random else math.ceil(_LEAST / (scenario.requests or _LEAST))
+    runs = [
+        _reduced(plan, point.workload, replicate(point, at, study), at, n_requests)
+        for at in range(n_runs * index, n_runs * (index + 1))
+    ]
+    return replace(_together(runs), rate_rps=rate_rps)
+
+
+def _together(runs: Sequence[Sample]) -> Sample:
+    """Runs of one length as one, each counting alike."""
+    if len(runs) == 1:
+        return runs[0]
+    served_s = [one.mean_e2e_s for one in runs if not math.isnan(one.mean_e2e_s)]
+    return replace(
+        runs[0],
+        n_requests=sum(one.n_requests for one in runs),
+        bad_frac=fmean(one.bad_frac for one in runs),
+        n_effective=sum(one.n_effective for one in runs),
+        missed={word: fmean(one.missed[word] for one in runs) for word in runs[0].missed},
+        mean_e2e_s=fmean(served_s) if served_s else math.nan,
+        waits={word: fmean(one.waits[word] for one in runs) for word in runs[0].waits},
+    )
+
+
+def _reduced(plan: Plan, workload: Workload, run: Replication, index: int, n_requests: int) -> Sample:
     n_cut = int(_CUT_FRAC * n_requests) if plan.is_steady else 0
     good = run.series["good"][n_cut:].astype(float)
-    ahead = _ahead(plan, point.workload, run, n_cut, index)
     row = run.result.row()
     return Sample(
-        rate_rps=rate_rps,
+        rate_rps=workload.offered_rps,
         n_requests=run.result.n_requests,
         bad_frac=1 - float(good.mean()) if len(good) else 0.0,
-        ahead_frac=ahead,
+        ahead_frac=_ahead(plan, workload, run, n_cut, index),
         n_effective=_n_effective(good),
-        missed=_missed(run, point.workload.slo, n_cut),
+        missed=_missed(run, workload.slo, n_cut),
         mean_e2e_s=row["mean_e2e_s"] or math.nan,
         stepwise=run.stepwise,
         waits={
