@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from qtheory.system.slo import Slo
 from qtheory.system.workload import Arrivals, OpenArrivals
 
-from ._closed_gaps import behind_s, gap_percentiles, per_token
+from ._closed_gaps import behind_s, gap_percentiles, per_token, placed_frac
 from ._clumps import Clumps
 from ._costs import Costs, costs_of
 from ._first_waits import FirstWaits
@@ -98,7 +98,9 @@ class Formulas:
         slope = self.costs.slope(n, 0.02 * n + 0.1) / (1 - work)
         stalls, pieces = gap - alone / (1 - work), {"n": n, "alone": alone, "token": token, "work": work}
         bursts = self.waits.bursts(rate, pieces | {"gap": gap})
-        behind = behind_s(self, rate, pieces | {"gap": gap} | bursts) / max(demand.mean_decode, 1e-9)
+        stall = behind_s(self, rate, pieces | {"gap": gap} | bursts)
+        number = stall / np.maximum(token * demand.mean_prompt, 1e-12)
+        each = stall / max(demand.mean_decode, 1e-9)
         high = np.clip(rate * demand.mean_decode * self._most_gap_s, _NONE, self.costs.engine.slots)
         low = np.minimum(0.9 * n, high)
         n = (low + high) / 2
@@ -107,16 +109,21 @@ class Formulas:
             rough = self._noise(rate, (n, token, work, slope), bursts["lasting"])
             slope = self.costs.slope(n, np.sqrt(rough["var"])) / (1 - work)
             noise = self._noise(rate, (n, token, work, slope), bursts["lasting"])
+            behind = each * placed_frac(self, number, n)
             seen = self.costs.decode_seen_s(n, noise["var"]) / (1 - work) + stalls + behind
             more = rate * demand.mean_decode * seen - n
             low, high = np.where(more > 0, n, low), np.where(more > 0, high, n)
             step = more / (1 - np.minimum(rate * demand.mean_decode * slope, 0.9))
             n = (low + high) / 2 if turn < _HALVINGS else np.clip(n + step, low, high)
         bursts = self.waits.bursts(rate, pieces | {"n": n, "gap": seen})
+        return pieces | {"slope": slope} | noise | bursts | self._within(rate, seen, behind, alone)
+
+    def _within(self, rate: Floats, seen: Floats, behind: Floats, alone: Floats) -> dict[str, Floats]:
+        """Who runs in the places that there are, and their gaps."""
         mean = np.minimum(seen, self._most_gap_s)
-        n = np.minimum(rate * demand.mean_decode * mean, self.costs.engine.slots)
-        gap = np.maximum(mean - behind, alone)
-        return pieces | {"n": n, "gap": gap, "mean_gap": mean, "slope": slope} | noise | bursts
+        n = np.minimum(rate * self.costs.engine.demand.mean_decode * mean, self.costs.engine.slots)
+        alone = np.minimum(alone, self.costs.at(n)[0])
+        return {"n": n, "alone": alone, "gap": np.maximum(mean - behind, alone), "mean_gap": mean}
 
     @property
     def _most_gap_s(self) -> float:
@@ -132,8 +139,12 @@ class Formulas:
         dispersion = dispersion + (lasting - 1) / (1 - work) ** 2
         unit = np.sqrt(max(demand.mean_remaining * demand.mean_decode, 0.25))
         feedback = np.minimum(rate * demand.mean_decode * slope, 0.97)
-        var = n * (1 + (dispersion - 1) * demand.mean_decode / (2 * unit)) / (1 - feedback)
-        return {"var": var, "square": square, "memory": unit / (1 - feedback)}
+        each = demand.mean_decode / (2 * unit)
+        clumps = 1 + (dispersion - 1) * each
+        bunched = clumps / (1 + (lasting - 1) * each)  # what the prompts do to it
+        back = (1 - feedback) / max(demand.mean_decode, 1e-9)  # of what is too much, a decode step
+        found = {"var": n * clumps / (1 - feedback), "memory": unit / (1 - feedback), "back": back}
+        return found | {"square": square, "bunched": bunched}
 
     def _whole(self, state: dict[str, Floats], ttft: Mixture) -> Mixture:
         """Time to the last token: in the mean the decodes take their number of mean gaps.

@@ -14,7 +14,7 @@ from ._percentiles import LEVELS
 if TYPE_CHECKING:
     from ._closed import Formulas
 
-__all__ = ["behind_s", "gap_percentiles", "per_token"]
+__all__ = ["behind_s", "gap_percentiles", "per_token", "placed_frac"]
 
 Floats = NDArray[np.float64]
 State = dict[str, Floats]
@@ -88,6 +88,12 @@ def behind_s(formulas: Formulas, rate: Floats, state: State) -> Floats:
     return np.asarray(np.maximum(rate * (mine - usual) + mates, 0.0) * one / (1 - state["work"]))
 
 
+def placed_frac(formulas: Formulas, behind: Floats, n: Floats) -> Floats:
+    """Share of those behind that find a place: the fewer of two exponential numbers, those and the places."""
+    free = np.maximum(formulas.costs.engine.slots - n, 1e-9)
+    return np.asarray(free / (free + np.maximum(behind, 0.0)))
+
+
 def _mates(formulas: Formulas, rate: Floats, state: State, d: Floats | float) -> tuple[Floats, ...]:
     """Requests of the own clump behind it before the last of d tokens: mean, mean square, P(none)."""
     follow, until = formulas.waits.clumps.following, _before_s(formulas, rate, state) + d * state["gap"]
@@ -106,17 +112,24 @@ def _mates(formulas: Formulas, rate: Floats, state: State, d: Floats | float) ->
 
 
 def _between(formulas: Formulas, rate: Floats, state: State, steps: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean and variance of the stalls by whole prompts, and the probability of none."""
+    """Mean and variance of the stalls by whole prompts, and the probability of none.
+
+    Where all places are taken only as many prompts are computed as requests end, and none bring others.
+    """
     d, work, alone = steps[:, None], state["work"], state["alone"]
     one, square = state["token"] * formulas.costs.engine.demand.mean_prompt, state["square"]
     mine = _before_s(formulas, rate, state)
     mates, mates2, alone_frac = _mates(formulas, rate, state, d)
     stalls = rate * alone * (square + 2 * mates * one**2) / (1 - work) ** 3 / d
     own = mates * (square - one**2) + (mates2 - mates**2) * one**2
-    stalls = stalls + (rate * mine * square + own) / (1 - work) ** 2 / d**2
     is_mixed = formulas.costs.rule.mixed  # then each step holds what came in the last one
     usual, grown = (state["gap"], 1 - work**d) if is_mixed else (alone, np.ones_like(d))
-    behind = (rate * (mine - usual) + mates) * one * grown / (1 - work) / d
+    more = (rate * (mine - usual) + mates) * grown / (1 - work)
+    placed = placed_frac(formulas, more, state["n"])
+    behind = more * placed * one / d
+    late = formulas.waits.slot_wait(rate, state)[0]
+    stalls = (1 - late) * stalls + late * rate * state["gap"] * square / d
+    stalls = stalls + placed**2 * (rate * mine * square + own) / (1 - work) ** 2 / d**2
     none = np.exp(-rate * (alone * d + mine) / (1 + mates)) * alone_frac
     return np.maximum(state["gap"] + behind - alone, 1e-9), stalls, none
 

@@ -189,23 +189,29 @@ class FirstWaits:
 
         What is asked for is normal below the places, in units of the time in which one gets free, and the
         wait above them is exponential. Where they end the densities are as one over the noise on each side
-        [1]_: below, that of what runs, which forgets in some time; above, that of the work that comes.
+        [1]_: below, that of what runs, whose variance is what comes anew before it is forgotten; above, that
+        of the work that comes. Prompts keep decodes waiting, and more requests come meanwhile. Such a bunch
+        comes one after the other and has the noise of where it has got to, so that by what bunches add
+        densities are as one over the root of the noise [2]_.
 
         References
         ----------
         .. [1] Browne and Whitt (1995), "Piecewise-linear diffusion processes", in "Advances in queueing",
            edited by Dshalalow, CRC Press, 463-480.
+        .. [2] Wong and Zakai (1965), "On the convergence of ordinary integrals to stochastic integrals",
+           Annals of Mathematical Statistics 36, 1560-1564.
         """
         load, var = rate / self.limit.rate_rps, self._place_work(rate, state)
-        held = var / (2 * np.maximum(1 - load, 1e-9))
+        above = var / (2 * np.maximum(1 - load, 1e-9))
+        held = above / load  # of who waits, as behind one server that is sent the work
         if not self.for_places:
             return np.zeros_like(rate), held
-        demand, work, spread = self.costs.engine.demand, self.costs.engine.work, self._place_spread(state)
-        bursts = state["lasting"] - 1
-        noise = 2 * (1 + self._by_tokens(state)[1]) * work.unit_steps + bursts * work.burst_steps
-        noise = noise / np.maximum(2 * self._half_steps + bursts * demand.mean_decode, 1e-9)
+        spread = self._place_spread(state)
+        moves = state["var"] / np.sqrt(state["bunched"]) + state["n"] * self._by_tokens(state)[1]
+        noise = 2 * moves * state["back"] / state["gap"]  # requests squared a second
+        noise = noise / np.maximum(rate * (self._place_scv + state["lasting"]), 1e-12)
         below = self._below_places(state, spread)
-        late = 1 / (1 + np.exp(np.minimum(below - np.log(np.maximum(held * noise, 1e-300)), 700.0)))
+        late = 1 / (1 + np.exp(np.minimum(below - np.log(np.maximum(above * noise, 1e-300)), 700.0)))
         return np.asarray(late), np.asarray(held)
 
     def _below_places(self, state: State, spread: Floats) -> Floats:
@@ -242,12 +248,25 @@ class FirstWaits:
         engine = self.costs.engine
         return engine.work.unit_full_steps if engine.is_memory_work else engine.demand.mean_remaining
 
+    @cached_property
+    def _place_scv(self) -> float:
+        """Squared coefficient of variation of what a request takes of the server while all is taken.
+
+        Of that time a part is for its prompt, whatever its output is.
+        """
+        engine, demand = self.costs.engine, self.costs.engine.demand
+        d, given = max(demand.mean_decode, 1e-9), engine.work.given_prompt
+        token = float(self.costs.at(np.array([self.limit.running]))[1][0])
+        share = min(self.limit.rate_rps * demand.mean_prompt * token, 1.0)
+        prompts = demand.prompt_moment(2) / demand.mean_prompt**2 - 1
+        places = 2 * self._half_steps / d - 1
+        joint = float((demand.prompt_tokens * given) @ demand.prompt_probs) / (demand.mean_prompt * d) - 1
+        both = 2 * share * (1 - share) * joint
+        return max(share**2 * prompts + (1 - share) ** 2 * places + both, 0.0)
+
     def _place_work(self, rate: Floats, state: State) -> Floats:
-        """Variance a second of the work that comes, in seconds of all places; or of all memory, of which a
-        request takes what it holds as long as it decodes."""
-        engine, each = self.costs.engine, 1 / self.limit.rate_rps
-        scv = 2 * self._half_steps / max(engine.demand.mean_decode, 1e-9) - 1
-        return np.asarray(rate * each**2 * (scv + state["lasting"]))
+        """Variance a second of the work that comes, in seconds in which all is taken."""
+        return np.asarray(rate / self.limit.rate_rps**2 * (self._place_scv + state["lasting"]))
 
     def no_place(self, rate: Floats, state: State, deadline_s: Floats) -> Floats:
         r"""Share of requests for which no place gets free within a time, if they leave then.

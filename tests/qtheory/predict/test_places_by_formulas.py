@@ -30,8 +30,7 @@ def test_as_many_wait_for_a_place_as_with_so_many_servers(max_seqs: int) -> None
     late, held = formulas.waits.slot_wait(rates, formulas.state(rates))
     exact = [erlang_c(n_servers=max_seqs, load=max_seqs * load) for load in LOADS.tolist()]
     assert late == pytest.approx(exact, abs=0.05)
-    assert held == pytest.approx(200 * 0.02 / (max_seqs * (1 - LOADS)), rel=0.22)  # one in heavy traffic
-    assert held[-1] == pytest.approx(200 * 0.02 / (max_seqs * (1 - LOADS[-1])), rel=0.04)
+    assert held == pytest.approx(200 * 0.02 / (max_seqs * (1 - LOADS)), rel=0.01)
 
 
 def test_who_waits_for_a_place_waits_though_hardly_anybody_waits_for_the_budget() -> None:
@@ -39,8 +38,8 @@ def test_who_waits_for_a_place_waits_though_hardly_anybody_waits_for_the_budget(
     limit = limit_rps(replica, workload)
     found = sweep(replica, workload, (LOADS * limit).tolist())
     exact = [erlang_c(n_servers=10, load=10 * load) * 0.4 / (1 - load) for load in LOADS.tolist()]
-    assert [point.mean_ttft_s for point in found] == pytest.approx(exact, rel=0.25)
-    assert found[-1].mean_ttft_s == pytest.approx(exact[-1], rel=0.06)
+    assert [point.mean_ttft_s for point in found] == pytest.approx(exact, rel=0.1)
+    assert found[-1].mean_ttft_s == pytest.approx(exact[-1], rel=0.03)
 
 
 def test_memory_that_holds_few_long_outputs_makes_more_wait_than_as_many_places() -> None:
