@@ -44,14 +44,27 @@ def shed_columns(setting: Setting, rule: Rule, deadline_s: float) -> dict[str, A
 
 def solved(setting: Setting, rule: Rule, deadline_s: float) -> Backlog:
     """The chain of those that stay, solved."""
-    limit = limit_of(setting.engine, rule)
+    limit = limit_of(setting.in_order, rule)
     load = setting.rate_rps / limit.rate_rps
     most = limit.running if load > _NEAR else 0.0
+    engine = _counted(setting, min(load, 1.0) * limit.running)
 
     def patience(mesh: Mesh) -> Thinned:
         return _patience(mesh, deadline_s, most)
 
-    return settled(setting.engine, rule, setting.rate_rps, patience=patience, load=load)
+    return settled(engine, rule, setting.rate_rps, patience=patience, load=load)
+
+
+def _counted(setting: Setting, running: float) -> Engine:
+    """The engine, with memory counted by what each request holds if that may reach its end.
+
+    Else it is the number running that matters, whose law is narrower than that of what they hold.
+    ``running``: in the mean at most.
+    """
+    engine = setting.in_order
+    wider = max(engine.work.spread, 1.0)
+    reached = running + _WIDE * math.sqrt(wider) * _spread(engine, running) > engine.slots
+    return engine if reached else setting.engine
 
 
 def _patience(mesh: Mesh, deadline_s: float, most: float) -> Thinned:

@@ -142,6 +142,23 @@ def test_long_outputs_seldom_free_a_place_in_time() -> None:
     assert point.goodput_frac == pytest.approx(0.866, abs=0.02)
 
 
+def test_where_memory_may_end_what_requests_hold_is_counted_and_else_their_number() -> None:
+    """Of ``sched-sim validate agreement --grid full``, cells 146 and 124."""
+    replica, workload = world(
+        hardware="a100", model="llama-3.1-8b", workload="chat", scheduler="slo", kv_blocks=2739
+    )
+    point = predict(replica, workload, rate_rps=4.741)
+    assert point.mean_ttft_s == pytest.approx(0.1819, rel=0.06)
+    assert point.p99_ttft_s == pytest.approx(1.334, rel=0.12)
+    assert 0.0005 < point.shed_frac < 0.002
+    replica, workload = world(
+        hardware="a100", model="qwen3-30b-a3b", workload="reasoning", scheduler="slo", kv_blocks=9740
+    )
+    point = predict(replica, workload, rate_rps=0.0534)
+    assert point.mean_tpot_s == pytest.approx(0.01406, rel=0.06)
+    assert point.p99_tpot_s == pytest.approx(0.0268, rel=0.12)
+
+
 def test_as_many_stay_in_the_steps_as_arrivals_find() -> None:
     """Counted with each request for one decode step, and by the time that each state lasts."""
     replica, workload = world(
