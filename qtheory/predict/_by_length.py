@@ -12,7 +12,7 @@ from ._cells import spread
 from .demand import Demand
 from .inputs import Engine
 
-__all__ = ["ByLength", "ahead_by_rank", "behind_ratios", "groups_of", "place_ratios", "prompt_waits"]
+__all__ = ["ByLength", "ahead_by_rank", "groups_of", "place_ratios", "prompt_waits"]
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +20,6 @@ _MOST_LOAD = 0.995
 """Of all loads here: from there to the limit, at which those that are still served above it are asked about
 and no wait is finite, waits of the longest outputs grow no more."""
 _ROUNDS = 12
-_MANY = 200.0
 _DIGITS = 6  # of decode steps
 _FINER, _FURTHER, _LEAST = 4, 3, 1e-11
 
@@ -158,40 +157,3 @@ def _beyond(laws: Floats) -> Floats:
     there = np.cumsum(laws[:, ::-1], axis=1)[:, ::-1]  # so many or more
     some = np.maximum(there[:, 1:2], 1e-300)
     return np.log(np.clip((there - laws / 2) / some, _LEAST, 1.0))
-
-
-def behind_ratios(demand: Demand, waits: Floats, waiting: float, own: float, room: float) -> Floats:
-    r"""Tokens behind a request (g,) when its prompt is done, to those in order of arrival.
-
-    Behind it are all of longer outputs that waited when it came, :math:`\lambda E[s]\int_p^1 W_q dq` by
-    Little's law, and those that came in its wait, :math:`\lambda E[s](1-p)W_p`; of its burst those of longer
-    outputs, in place of half of them; and all that come while its own prompt is computed. The mean over all
-    requests is that in order of arrival. What still goes in the step of its own prompt is not behind it: of
-    two exponential numbers of tokens, with a room of :math:`z` times the mean of one, of which one comes
-    before the request and one after it, :math:`1/(e^z-1)` rooms are left in order of arrival, and
-    :math:`(z+2)e^{-z}/z` with both after it.
-
-    Parameters
-    ----------
-    demand : Demand
-    waits : array, shape (g,)
-        In any unit.
-    waiting : float
-        Tokens that wait in the mean.
-    own : float
-        Tokens that come in the mean while the own prompt is computed.
-    room : float
-        Tokens beside the own prompt in its last step.
-    """
-    _, weights, prompts = groups_of(demand)
-    tokens = weights * prompts / float(weights @ prompts)
-    longer = np.maximum(1 - np.cumsum(tokens), 0.0)
-    by_wait = tokens * waits / max(float(tokens @ waits), 1e-300)
-    found = np.maximum(1 - np.cumsum(by_wait), 0.0)
-    come = (longer + tokens) * by_wait / tokens
-    mates = (demand.mean_batch - 1) * demand.mean_prompt
-    whole = waiting * (found + come) + own + mates * (2 * longer + tokens)
-    moved = max(waiting + mates, 1e-9)
-    z = min(max(room / moved, 1e-6), _MANY)
-    shifted = (z + 2) * -np.expm1(-z) / z - 1
-    return np.asarray(1 + shifted * (whole / (moved + own) - 1))

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._backlog import Backlog
-from ._by_length import ByLength, ahead_by_rank, behind_ratios, groups_of, place_ratios, prompt_waits
+from ._behind import Behind
+from ._by_length import ByLength, ahead_by_rank, groups_of, place_ratios, prompt_waits
 from ._kinds import Kind, Kinds
+from ._last_step import LastStep
 from ._mesh import StepsAt
 from ._numeric import gap_of
 from ._place_share import place_share
@@ -54,15 +56,33 @@ class Waits:
         mesh = self.found.backlog.mesh
         return prompt_waits(mesh.engine, _busy(self.found.backlog), mesh.cell, self.more)
 
+    @cached_property
+    def last(self) -> LastStep:
+        """The step in which a prompt ends."""
+        backlog = self.found.backlog
+        mesh = backlog.mesh
+        return LastStep(
+            demand=mesh.engine.demand,
+            budget_tokens=mesh.rule.room_tokens(mesh.engine, backlog.mean_running),
+            ahead=self.found.ahead_law,
+            cell=mesh.cell,
+        )
+
+    @cached_property
+    def mates(self) -> Floats:
+        """Prompts (g,) of the own batch that go before, and what comes while they are done; those of the last
+        step do so in any order."""
+        apart, in_order = self.last.apart, self.found.backlog.mesh.engine.demand.mean_batch - 1
+        return apart * self.prompts.mates + (1 - apart) * in_order
+
     @property
     def tokens(self) -> Floats:
         """Tokens (g,) that are done before a prompt gets its turn, without those of its own batch."""
-        by_prompts, by_places = self._tokens
-        return by_prompts + by_places
+        return np.asarray(sum(self._tokens))
 
     @cached_property
-    def _tokens(self) -> tuple[Floats, Floats]:
-        """Those before it for the budget, and for a place."""
+    def _tokens(self) -> tuple[float, Floats, Floats]:
+        """Those in its last step in any order, and those before it for the budget, and for a place."""
         found, more = self.found, self.more
         mesh = found.backlog.mesh
         engine, waits = mesh.engine, self.prompts
@@ -70,6 +90,8 @@ class Waits:
         load = mesh.rate_rps / self.limit.rate_rps
         by_running = min(_by_running(found.backlog), whole)
         tokens = waits.tokens * ((whole - by_running) / waits.in_order_tokens)
+        beside = (1 - self.last.apart) * max(whole - by_running - found.rest_tokens, 0.0)
+        tokens = self.last.apart * tokens + (1 - self.last.apart) * found.rest_tokens
         if more > 1:  # up to one request for each place that gets free
             always, nearer = engine.demand.mean_prompt / (1 - load), (more - 1) * load / (1 - load)
             by_place = 1.0 if self.limit.binds == "slots" else place_share(engine)
@@ -81,7 +103,7 @@ class Waits:
         if lost > 0:  # a place that is lost again is no end of the wait, which is for all of the work
             lasting = place_ratios(engine.demand, load, np.inf, more)
             by_places += by_running * lost / (1 + lost) * lasting
-        return tokens, by_places
+        return beside, tokens, by_places
 
     @property
     def cells(self) -> Floats:
@@ -93,30 +115,36 @@ class Waits:
         """
         found = self.found
         mesh, law = found.backlog.mesh, found.ahead_law
-        in_order = np.arange(len(law))
-        first, *by_rank = ahead_by_rank(mesh.engine, _busy(found.backlog), mesh.cell, law, self.more)
+        in_order = np.arange(len(law), dtype=np.float64)
+        ranks = ahead_by_rank(mesh.engine, _busy(found.backlog), mesh.cell, law, self.more)
+        first, by_rank = ranks[0], ranks[1:]
         places = np.maximum(in_order - first, 0.0)
         places = places if places @ law > 0 else in_order
-        less = np.maximum(self.tokens - found.rest_tokens, 0.0) / np.maximum(self.tokens, 1e-300) / mesh.cell
-        parts = zip(self._tokens, (np.array(by_rank), np.array([places])), strict=True)
-        each = [tokens[:, None] * cells / np.maximum(cells @ law, 1e-300)[:, None] for tokens, cells in parts]
-        return np.asarray(float(law.sum()) * less[:, None] * (each[0] + each[1]))
+        beside, *others = self._tokens
+        whole = np.asarray(sum(others))
+        less = np.maximum(whole - found.rest_tokens, 0.0) / np.maximum(whole, 1e-300)
+        parts = [beside * _of_mean_one(self.last.beside[None, :], law)]
+        parts += [
+            (less * each)[:, None] * _of_mean_one(by, law)
+            for each, by in zip(others, (by_rank, places[None, :]), strict=True)
+        ]
+        return np.asarray(float(law.sum()) / mesh.cell * sum(parts))
 
     @property
     def behind(self) -> Floats:
         """Tokens behind, when the first token comes, to those in order of arrival: of outputs that decode."""
-        backlog = self.found.backlog
+        backlog, last = self.found.backlog, self.last
         mesh, n = backlog.mesh, backlog.mean_running
-        demand = mesh.engine.demand
-        room, mean = mesh.rule.room_tokens(mesh.engine, n), demand.mean_prompt
-        own_s = mesh.engine.step_s(min(room, mean), n) * max(mean / room, 1.0)
-        ratios = behind_ratios(
-            demand,
-            self.tokens + self.prompts.mates * mean,
-            waiting=self.found.ahead_tokens + self.found.begun_tokens,
-            own=mesh.rate_rps * mean * own_s,
-            room=max(room - mean, 0.0),
+        demand, rest = mesh.engine.demand, self.found.rest_tokens
+        ahead = self.tokens - rest + self.mates * demand.mean_prompt
+        beside = (1 - last.apart) * (self.found.ahead_tokens + (demand.mean_batch - 1) * demand.mean_prompt)
+        behind = Behind(
+            last=last,
+            rate_rps=mesh.rate_rps,
+            step_s=mesh.engine.step_s(last.budget_tokens, n),
+            alone_s=mesh.engine.step_s(0.0, n),
         )
+        ratios = behind.ratios(rest + np.maximum(ahead - beside, 0.0), beside)
         steps = groups_of(demand)[0]
         return ratios[np.searchsorted(steps + _SAME, demand.decode_groups[0])]
 
@@ -137,12 +165,17 @@ def outputs_of(waits: Waits) -> list[Outputs]:
             weights=part,
             cells=cells[some],
             overtaken=max(1 - float(part @ ratios[some]), 0.0),
-            mates=float(part @ waits.prompts.mates[some]),
+            mates=float(part @ waits.mates[some]),
             noise_tokens=waits.prompts.noise_tokens[some],
         )
         low = -1.0 if first == 0 else float(steps[first - 1]) + _SAME
         kinds.append(Outputs(low=low, high=float(steps[last - 1]) + _SAME, share=share, kind=kind))
     return kinds
+
+
+def _of_mean_one(cells: Floats, law: Floats) -> Floats:
+    """Rows (g, n) over their means by a law (n,)."""
+    return np.asarray(cells / np.maximum(cells @ law, 1e-300)[:, None])
 
 
 def cuts_of(weights: Floats) -> list[tuple[int, int]]:

@@ -11,13 +11,7 @@ import pytest
 from qtheory.basics.errors import ConvergenceError
 from qtheory.predict import limit_rps, predict
 from qtheory.predict._backlog import Backlog
-from qtheory.predict._by_length import (
-    ahead_by_rank,
-    behind_ratios,
-    groups_of,
-    place_ratios,
-    prompt_waits,
-)
+from qtheory.predict._by_length import ahead_by_rank, groups_of, place_ratios, prompt_waits
 from qtheory.predict._models import prepared
 from qtheory.predict._steps import Rule
 from qtheory.predict.inputs import Engine
@@ -80,23 +74,6 @@ def test_the_shortest_outputs_wait_for_one_prompt_and_the_longest_for_all() -> N
     assert np.all(np.diff(by_length, axis=0) >= -1e-9)
     assert by_length[-1] == pytest.approx(in_order, rel=1e-9)
     assert by_length[0][-1] < 1.1 * one < in_order[-1] / 3
-
-
-def test_who_is_behind_is_shared_out_by_length_and_no_more_of_them() -> None:
-    replica, workload = world(**CHAT)
-    engine = prepared(replica, workload, None)[1].engine
-    _, weights, prompts = groups_of(engine.demand)
-    tokens = weights * prompts / (weights @ prompts)
-    waits = prompt_waits(engine, 0.9, 1e-3).tokens
-    found = behind_ratios(engine.demand, waits, waiting=1.0, own=0.0, room=0.0)
-    assert tokens @ found == pytest.approx(1.0, rel=1e-3)
-    assert found[0] == pytest.approx(2 - 0.9, rel=0.01)  # who waits, and who comes in the rest of a service
-    assert found[-1] < 0.2
-    bursty = replace(engine.demand, burstiness=4.0)
-    alone, beside = (behind_ratios(bursty, waits, 1.0, 0.0, room) for room in (0.0, 1e5))
-    assert tokens @ alone == pytest.approx(1.0, rel=1e-3)
-    assert alone[0] > 1.9  # all of its burst, in place of half of them
-    assert beside == pytest.approx(1.0, abs=0.05)  # who goes in the same step is behind nobody
 
 
 @pytest.mark.parametrize("tier", ["numeric", "closed"])
