@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 _MOST_W, _MOST_Y, _MOST_Y_TOKENS, _MOST_Y_FULL = 110, 24, 48, 80
 _FULL = 0.9  # load, or share of the places taken, with shedding: then the law is a ridge along full places
+_WIDE = 3.0  # standard deviations of what runs
 _MOST_UP = 3  # levels that y may rise in one step
 _MOST_DRAFTS = 5
 _SETTLED = 1e-10  # relative change of a round
@@ -70,7 +71,8 @@ def make_mesh(
     """
     served_rps = rate_rps if patience is None else rate_rps * min(1.0, 0.97 / load)
     n, gap = mean_field(engine, rule, served_rps)
-    ridge = patience is not None and max(load, n / engine.slots) > _FULL and _is_tight(engine, n)
+    at_times = n + _WIDE * math.sqrt((n + 1) * max((1 + engine.demand.lasting) / 2, 1.0))
+    ridge = patience is not None and max(load, at_times / engine.slots) > _FULL and _is_tight(engine, n)
     reach = _first_reach(engine, rule, served_rps, n, gap)
     if patience is not None:
         reach = _bounded_reach(patience, engine, rule, rate_rps, n=n, reach=reach)
