@@ -7,18 +7,20 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammainc, gammaincc
 
 from qtheory.system.workload import GammaArrivals, MmppArrivals, OpenArrivals
 
 from ._bursts import Following, batches_like, within_queue
 
-__all__ = ["Clumps", "clump_seconds"]
+__all__ = ["GAUSS", "GAUSS_WEIGHTS", "Clumps", "clump_seconds"]
 
 Floats = NDArray[np.float64]
 
 _MOST_BUSY = 0.98
 _BUSY = np.concatenate([np.geomspace(1e-3, 0.1, 8), np.linspace(0.15, _MOST_BUSY, 16)])
 _WINDOWS = np.geomspace(1e-3, 100.0, 14)  # mean gaps
+GAUSS, GAUSS_WEIGHTS = 0.5 + np.sqrt(0.15) * np.array([-1.0, 0.0, 1.0]), np.array([5, 8, 5]) / 18
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,27 @@ class Clumps:
         places, known = _following_at(self.arrivals)
         return np.asarray(self.kept_frac * np.where(times_s > 0, np.interp(gaps, places, known), 0.0))
 
+    def within(self, times_s: Floats, rates_rps: Floats) -> Floats:
+        """The same (..., r) behind each of those who come within ``times_s``, up to its end."""
+        if self.arrivals is None or not self.is_bursty:
+            return np.zeros(np.broadcast_shapes(times_s.shape, rates_rps.shape))
+        found = [
+            w * self.following(share * times_s, rates_rps)
+            for share, w in zip(GAUSS, GAUSS_WEIGHTS, strict=True)
+        ]
+        return np.asarray(sum(found))
+
+    def none(self, times_s: Floats, rates_rps: Floats) -> Floats:
+        """P(no request comes within a time) (..., r); but of gamma gaps as of a negative binomial number."""
+        arrivals, number = self.arrivals, rates_rps * times_s
+        if isinstance(arrivals, GammaArrivals) and self.kept_frac == 1 and self.is_bursty:
+            places, known = _none_at(arrivals.scv)
+            gaps = np.log(np.maximum(number, 1e-300))
+            return np.asarray(np.exp(-number * np.interp(gaps, places, known)))
+        more = 2 * self.within(times_s, rates_rps)
+        grown = np.where(more > 1e-6, np.log1p(more) / np.maximum(more, 1e-6), 1.0)
+        return np.asarray(np.exp(-number * grown))
+
 
 def _in_phases(arrivals: MmppArrivals, times_s: Floats, rates_rps: Floats) -> Floats:
     """Who follows within times (..., r), between some windows of each rate."""
@@ -102,3 +125,12 @@ def _batches_at(scv: float) -> Floats:
 def _following_at(arrivals: OpenArrivals) -> tuple[Floats, Floats]:
     """Logarithms of times in mean gaps, and who follows; the same at any rate."""
     return Following(arrivals=arrivals, rate_rps=1.0).table
+
+
+@lru_cache(maxsize=8)
+def _none_at(scv: float) -> tuple[Floats, Floats]:
+    """Logarithms of times in mean gaps, and those of P(no request in the time) over minus the time: the first
+    one of gamma gaps comes at the rate P(gap > t)."""
+    times, shape = np.geomspace(1e-6, 50.0, 1200), 1 / scv
+    first = times * gammaincc(shape, shape * times) + gammainc(shape + 1, shape * times)
+    return np.log(times), -np.log1p(-np.minimum(first, 1 - 1e-12)) / times

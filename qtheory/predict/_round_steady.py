@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._clumps import Clumps
+from ._round_come import come_after
 from ._rounds import Rounds
 
 __all__ = ["RoundSteady"]
@@ -43,27 +44,47 @@ class RoundSteady:
     @cached_property
     def first(self) -> Floats:
         """Mean number (r,) that comes in a batch of one that ends an idle time."""
-        seconds = self.rounds.mean_s()[:1]
-        return np.asarray(
-            self.rates_rps * seconds + self.clumps.following(seconds[:, None], self.rates_rps)[0]
-        )
+        seconds, weights = (table[0] for table in self.rounds.decode_laws)
+        seconds = seconds + self.rounds.prompt_s[0].mean()
+        behind = weights @ self.clumps.following(seconds[:, None], self.rates_rps) / weights.sum()
+        return np.asarray(self.rates_rps * (weights @ seconds) / weights.sum() + behind)
 
-    def _counts(self, mean_s: Floats, var_s: Floats, n: int) -> Floats:
+    @cached_property
+    def _first_index(self) -> Floats:
+        """Variance (r,) of that number over its mean: those behind the first one are geometric."""
+        rate, mean_s, var_s = self.rates_rps, self.rounds.mean_s()[0], self.rounds.var_s()[0]
+        low, seconds, high = mean_s * np.array([[0.75], [1.0], [1.25]])
+        behind, within = self.clumps.following(seconds, rate), self.clumps.within(seconds, rate)
+        grows = self.clumps.following(high, rate) - self.clumps.following(low, rate)
+        slope = rate + 2 * grows / mean_s
+        var = rate * mean_s * (1 + 2 * within) + behind * (1 + behind) + slope**2 * var_s
+        return np.asarray(var / self.first)
+
+    def _counts(self, mean: Floats, index: Floats) -> Floats:
         """P(k come in a batch) (r, sizes, n), the last holds the rest."""
-        rate = self.rates_rps[:, None]
-        mean = rate * mean_s
-        bursts = 1 + 2 * self.clumps.following(mean_s[:, None], self.rates_rps).T
-        return _negative_binomial(mean, bursts + rate * var_s / mean_s, n)
+        return _negative_binomial(mean, index, self._n + self.rounds.most + 1)
+
+    @cached_property
+    def come(self) -> Floats:
+        """Mean number (r, most) that comes in a batch of each size that took all who came in another."""
+        seconds = self.rounds.mean_s()[:, None]
+        return come_after(self.clumps, self.rates_rps, seconds, seconds).T
 
     @cached_property
     def _part(self) -> Floats:
-        return self._counts(self.rounds.mean_s(), self.rounds.var_s(), self._n + self.rounds.most + 1)
+        mean_s, rate = self.rounds.mean_s(), self.rates_rps
+        bursts = 1 + 2 * self.clumps.within(mean_s[:, None], rate).T
+        return self._counts(self.come, bursts + rate[:, None] * self.rounds.var_s() / mean_s)
 
     @cached_property
     def _full(self) -> Floats:
         """P(k come in a batch of each size that leaves somebody, and it has that size) (r, most, k)."""
-        rounds = self.rounds
-        counts = self._counts(rounds.mean_s(full=True), rounds.var_s(full=True), self._n + rounds.most + 1)
+        rounds, rate = self.rounds, self.rates_rps[:, None]
+        mean_s = rounds.mean_s(full=True)
+        bursts = (
+            1 + 2 * self.clumps.following(mean_s[:, None], self.rates_rps).T
+        )  # with those of other batches
+        counts = self._counts(rate * mean_s, bursts + rate * rounds.var_s(full=True) / mean_s)
         return counts * rounds.full[:, None]
 
     @cached_property
@@ -104,9 +125,7 @@ class RoundSteady:
         taken = part * self.rounds.room[:, None]
         rows[:, 1 : most + 1] = taken[..., : n + 1]
         rows[:, 1 : most + 1, -1] += taken[..., n + 1 :].sum(axis=2)
-        spread = 1 + 2 * self.clumps.following(self.rounds.mean_s()[:1, None], self.rates_rps).T
-        spread = spread + self.rates_rps[:, None] * self.rounds.var_s()[:1] / self.rounds.mean_s()[:1]
-        rows[:, 0] = _negative_binomial(self.first[:, None], spread, n + 1)[:, 0]
+        rows[:, 0] = _negative_binomial(self.first, self._first_index, n + 1)
         for q in range(2, most + 1):
             rows[:, q] += self._changes[:, q - 2, most - q : most - q + n + 1]
         for q in range(most + 1, n + 1 + most):
