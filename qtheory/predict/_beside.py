@@ -12,13 +12,13 @@ from scipy.special import gammaincinv
 from ._cells import between
 from .demand import Demand
 
-__all__ = ["Beside", "Echo", "skewed"]
+__all__ = ["Beside", "Echo", "skewed", "third_of"]
 
 Floats = NDArray[np.float64]
 
 _KINDS = 32  # of outputs
 _AT, _OF = np.polynomial.legendre.leggauss(4)  # exact for the cubes of what is quadratic in a piece
-_PERIODS = np.geomspace(1e-3, 1e4, 160)  # radians in the longest stay, of which the spectrum is made
+_PERIODS = np.geomspace(1e-3, 1e6, 200)  # radians in the longest stay, of which the spectrum is made
 _SKEWS = np.append(0.02, np.geomspace(0.1, 20.0, 40))  # the first is nearly normal
 
 
@@ -152,3 +152,8 @@ def _standard(levels: tuple[float, ...]) -> Floats:
     """Quantiles (skews, levels) of gamma laws of mean 0 and variance 1."""
     shape = 4 / _SKEWS[:, None] ** 2
     return np.asarray((gammaincinv(shape, np.array(levels)) - shape) * _SKEWS[:, None] / 2)
+
+
+def third_of(second: float) -> float:
+    """Third cumulant to the mean, of a negative binomial number of which the second is so much."""
+    return second * (2 * second - 1)

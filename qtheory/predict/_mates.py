@@ -18,6 +18,7 @@ __all__ = ["Mates", "lags_of"]
 Floats = NDArray[np.float64]
 
 _CELLS = 2048
+_LOST = 1e-4  # of the steps, in the longest requests
 _N_LAGS, _SHORTEST, _NEAR = 32, 1e-6, 1e-3  # of the longest, and of a time
 
 
@@ -36,7 +37,11 @@ class Mates:
 
     @cached_property
     def _cell(self) -> float:
-        return max(float(self.demand.decode_steps.max()) + 1.0, 2.0) / _CELLS
+        order = np.argsort(self.demand.decode_steps)
+        steps, probs = self.demand.decode_steps[order], self.demand.decode_probs[order]
+        over = np.cumsum((probs * steps)[::-1])[::-1]  # steps of the requests that have so many
+        longest = steps[np.flatnonzero(over > _LOST * over[0])[-1]] if over[0] > 0 else 1.0
+        return max(float(longest) + 1.0, 2.0) / _CELLS
 
     @cached_property
     def _profiles(self) -> tuple[Floats, Floats]:

@@ -41,7 +41,7 @@ class Steady:
     @property
     def gap_s(self) -> float:
         """Mean gap between tokens, by Little's law for the running requests."""
-        return gap_of(self.backlog)
+        return gap_of(self.backlog) * self.decode.lift
 
 
 def steady(engine: Engine, rule: Rule, rate_rps: float) -> Steady:
@@ -76,7 +76,8 @@ def gap_of(backlog: Backlog) -> float:
 def by_little(backlog: Backlog, first: FirstToken, decode: DecodeAtoms) -> float:
     """What makes the mean gap of the sums that of Little's law."""
     total = float(first.weights @ decode.mean_s @ decode.step_weights)
-    return gap_of(backlog) * backlog.mesh.engine.demand.mean_decode / total if total > 0 else 1.0
+    gap_s = gap_of(backlog) * decode.lift
+    return gap_s * backlog.mesh.engine.demand.mean_decode / total if total > 0 else 1.0
 
 
 def columns_of(points: Sequence[tuple[float, Steady]], slo: Slo) -> dict[str, float]:
@@ -101,7 +102,7 @@ def columns_of(points: Sequence[tuple[float, Steady]], slo: Slo) -> dict[str, fl
     }
     if backlog.mesh.engine.demand.mean_decode > 0:
         mixed["itl"] = gap_law(backlog)
-    found = statistics(mixed) | shares | {"mean_decoding": backlog.mean_running}
+    found = statistics(mixed) | shares | {"mean_decoding": backlog.mean_running * points[0][1].decode.lift}
     return found | ({"mean_itl_s": points[0][1].gap_s} if "itl" in mixed else {})
 
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, gammaincinv
 
 from ._backlog import Backlog
+from ._beside import skewed
 from ._cells import between
 from ._counts import unseen_var
 from ._first_token import FirstToken
-from ._followers import followed, one_by_one
-from ._mesh import Mesh, StepsAt
+from ._held import KEPT, Held, held
+from ._mesh import Mesh
 from ._most_stall import most_stall_s
 from ._slow import Slow
 
@@ -29,8 +30,7 @@ __all__ = ["DecodeAtoms", "decode_atoms"]
 
 Floats = NDArray[np.float64]
 
-_NODES = 7
-_LONGEST = 160  # steps followed one by one; beyond, sums grow evenly
+_ROUNDS = 3  # of a stay and those who follow in it
 _EDGES = np.array(
     [0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.93, 0.965, 0.985, 0.995, 1]
 )
@@ -47,117 +47,7 @@ class DecodeAtoms:
     seconds: Floats  # (k, g, m) by number running
     mass: Floats  # (k, g, m) that add up to 1 over m
     mean_s: Floats  # (k, g)
-
-
-@dataclass(frozen=True, eq=False)
-class _Held:
-    """Sums of gaps while the number running is held."""
-
-    mean: Floats  # (d + 1,)
-    var: Floats
-    behind_mean: Floats  # of these what comes from the prompts behind at the start
-    behind_var: Floats
-    more_mean: Floats  # and what one request more behind adds
-    more_var: Floats
-    by_prompt: float  # of the variance of what is behind, the part of prompts that come one by one
-    gap_s: float  # in the long run
-    alone_s: float  # a step of decodes only
-    longest_s: float
-    lone_start: float  # probability that nothing waits at first
-    lone_next: float  # and again after a step of decodes only
-
-    def at(self, d: float, own: float, later: float, later_var: float) -> tuple[float, float]:
-        """Mean and variance of d gaps if ``own`` times as much as usual is behind, and ``later`` follow, of
-        whose number the variance is larger by ``later_var``. The variance by prompts that come one by one
-        grows with ``own``, that by the time in which they come with its square."""
-        place = min(d, float(_LONGEST))
-        steps = np.arange(_LONGEST + 1.0)
-        half = _LONGEST // 2
-        slope = (self.var[-1] - self.var[half]) / (_LONGEST - half)
-        mean, var, more, more_var, each, each_var = (
-            float(np.interp(place, steps, column))
-            for column in (
-                self.mean, self.var, self.behind_mean, self.behind_var, self.more_mean, self.more_var
-            )
-        )  # fmt: skip
-        mean += (d - place) * self.gap_s + (own - 1) * more + later * each
-        grown = self.by_prompt * own + (1 - self.by_prompt) * own**2 - 1
-        var += (d - place) * slope + grown * more_var + later * each_var + later_var * each**2
-        return mean, max(var, 0.0)
-
-
-def _held(mesh: Mesh, running: float, start: Floats) -> _Held:
-    sums = _sums_of(mesh, running)
-    starts = np.stack([start, np.eye(mesh.n_w)[0], followed(mesh, start, np.array(1.0))])
-    means, squares = sums.means @ starts.T, sums.squares @ starts.T
-    mean, empty, longer = means.T
-    var, empty_var, longer_var = np.maximum(squares - means**2, 0.0).T
-    return _Held(
-        mean=mean,
-        var=var,
-        behind_mean=mean - empty,
-        behind_var=var - empty_var,
-        more_mean=longer - mean,
-        more_var=longer_var - var,
-        by_prompt=one_by_one(mesh, start),
-        gap_s=sums.gap_s,
-        alone_s=sums.alone_s,
-        longest_s=sums.longest_s,
-        lone_start=float(start[0]),
-        lone_next=sums.lone_next,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """First and second moments (gaps + 1, n_w) of sums of gaps, from each of the cells on."""
-
-    means: Floats
-    squares: Floats
-    gap_s: float
-    alone_s: float
-    longest_s: float
-    lone_next: float
-
-
-@lru_cache(maxsize=_NODES)
-def _sums_of(mesh: Mesh, running: float) -> _Sums:
-    """Kept for those who begin with other laws of what waits."""
-    chain = StepsAt.of(mesh, running)
-    rows, seconds = _single_steps(mesh, chain, running)
-    decodes = chain.decodes
-    if decodes.all():
-        cycle, weighted, first, second = rows, seconds[:, None] * rows, seconds, seconds**2
-    else:
-        prompts = rows * ~decodes[:, None]
-        until = np.linalg.inv(np.eye(mesh.n_w) - prompts)
-        cycle = until @ (rows * decodes[:, None])
-        first = until @ seconds
-        second = until @ (seconds**2 + 2 * seconds * (prompts @ first))
-        weighted = until @ (seconds[:, None] * cycle)
-    means, squares = np.zeros((2, _LONGEST + 1, mesh.n_w))
-    for k in range(_LONGEST):
-        squares[k + 1] = second + 2 * weighted @ means[k] + cycle @ squares[k]
-        means[k + 1] = first + cycle @ means[k]
-    at_decodes = float(chain.stationary[decodes].sum())
-    return _Sums(
-        means=means,
-        squares=squares,
-        gap_s=float(chain.stationary @ seconds) / max(at_decodes, 1e-12),
-        alone_s=float(seconds[0]),
-        longest_s=float(seconds.max()),
-        lone_next=float(rows[0, 0]),
-    )
-
-
-def _single_steps(mesh: Mesh, chain: StepsAt, running: float) -> tuple[Floats, Floats]:
-    """Rows and seconds of single steps, where cells stand for shares of a step or for several of them."""
-    if not mesh.rule.mixed:
-        return chain.rows, chain.seconds
-    room = mesh.rule.room_tokens(mesh.engine, min(running, mesh.engine.slots))
-    n_steps = np.where(chain.taken == mesh.full_cells, mesh.full_cells * mesh.cell / room, 1.0)
-    moved = (1 / np.maximum(n_steps, 1.0))[:, None]  # the last of several steps ends in another cell
-    return moved * chain.rows + (1 - moved) * np.eye(mesh.n_w), chain.seconds / n_steps
+    lift: float = 1.0  # of the mean gap, by what the chain of numbers does not know
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +61,20 @@ class _Stay:
     def start(self) -> Floats:
         """(k,) right after the own prompt."""
         own = self.first.joined + 1.0
-        found = np.minimum(self.first.running + own, self.backlog.mesh.engine.slots)
+        running, weights = self.first.running, self.first.weights
+        mean = float(weights @ running)
+        blurred = float(weights @ (running - mean) ** 2)  # what lies between two numbers is given to both
+        sharp = math.sqrt(min(self._var / blurred, 1.0)) if blurred > 0 else 1.0
+        found = np.minimum(mean + sharp * (running - mean) + own, self.backlog.mesh.engine.slots)
         return np.asarray(found + 1e-6 * np.arange(len(found)))  # no two alike
+
+    @property
+    def _var(self) -> float:
+        """Variance of the numbers that arrivals find, at the end of a step."""
+        mesh, law = self.backlog.mesh, self.backlog.in_time
+        left = mesh.waiting[:, None] - mesh.waiting[np.arange(mesh.n_w)[:, None] - mesh.taken]
+        x = np.maximum(mesh.x + left - mesh.decoded / mesh.remaining, 0.0)
+        return float((law * (x - float((law * x).sum())) ** 2).sum()) / float(law.sum())
 
     @cached_property
     def mean_start(self) -> float:
@@ -206,13 +108,14 @@ def decode_atoms(
         return DecodeAtoms(steps=steps, step_weights=weights, seconds=none, mass=none, mean_s=none[:, :, 0])
     own = _own_share(mesh, first)
     low, high = float(stay.start.min()), float(max(stay.start.max(), stay.mean_later))
-    nodes = np.linspace(low, max(high, low + 0.5), _NODES)
-    held = [_held(mesh, float(x), _start_law(stay, float(x))) for x in nodes]
-    gaps = np.array([each.gap_s for each in held])
+    nodes = np.linspace(low, max(high, low + 0.5), KEPT)
+    sums = [held(mesh, float(x), _start_law(stay, float(x))) for x in nodes]
+    gaps = np.array([each.gap_s for each in sums])
     gap_s = float(np.interp(backlog.mean_running, nodes, gaps))
     slope = float(np.interp(backlog.mean_running, nodes, np.gradient(gaps, nodes)))
     feedback = min(max(mesh.rate_rps * mesh.engine.demand.mean_decode * slope, 0.0), 0.97)
-    slow = Slow.of(backlog, slope, mesh.remaining * gap_s / (1 - feedback))
+    slow = Slow.of(backlog, slope, mesh.remaining * gap_s / (1 - feedback), feedback)
+    tokens, own_s = np.stack(slow.tokens(steps), axis=1), slow.own_s(steps, prompts)
     shape = (len(first.weights), len(steps), len(_MASS) + 1)
     seconds, mass, means = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
     apart = (not at_once) * unseen_var(mesh.engine.demand, mesh.rate_rps, first.law.mean_s, steps * gap_s)
@@ -220,13 +123,17 @@ def decode_atoms(
         place = between(nodes, stay.seen(d * gap_s, slow.memory_s))
         longer = 1 + own * (prompts[g] / mesh.engine.demand.mean_prompt - 1)
         longer *= 1.0 if behind is None else float(behind[g])
-        times_s = first.law.mean_s + np.array([0.0, d * gap_s])
-        _, later = np.diff(mesh.engine.demand.mates(times_s, at_once=at_once), prepend=0.0)
         most_s = most_stall_s(mesh, stay.start, float(d))
-        group = _Group(float(d), max(longer, 0.0), float(later), float(apart[g]), gap_s, most_s)
-        fitted = _fitted(mesh.rule.mixed, held, place, slow, group)
+        group = _Group(
+            float(d), max(longer, 0.0), 0.0, float(apart[g]), gap_s, most_s, tokens[g], float(own_s[g])
+        )
+        if not at_once and mesh.engine.demand.following is not None:
+            group = _followed(mesh, first, sums, place, group)
+        fitted = _fitted(mesh.rule.mixed, sums, place, slow, group)
         seconds[:, g], mass[:, g], means[:, g] = fitted
-    return DecodeAtoms(steps=steps, step_weights=weights, seconds=seconds, mass=mass, mean_s=means)
+    return DecodeAtoms(
+        steps=steps, step_weights=weights, seconds=seconds, mass=mass, mean_s=means, lift=slow.lift(gap_s)
+    )
 
 
 def _own_share(mesh: Mesh, first: FirstToken) -> float:
@@ -246,6 +153,22 @@ class _Group:
     later_var: float  # of their number, and that of all who come, beyond that of batches
     gap_s: float
     most_stall_s: Floats  # (k,) of prompts
+    tokens: Floats  # (2,) second and third cumulant of a gap by what others hold
+    own_s: float  # of a gap, by what it holds itself
+
+
+def _followed(
+    mesh: Mesh, first: FirstToken, sums: list[Held], place: tuple[NDArray[np.intp], Floats], group: _Group
+) -> _Group:
+    """With those who follow later in a burst: their prompts make the stay longer, and more follow."""
+    low, share = place
+    stay_s = group.steps * group.gap_s
+    for _ in range(_ROUNDS):
+        times_s = first.law.mean_s + np.array([0.0, stay_s])
+        group = replace(group, later=float(np.diff(mesh.engine.demand.mates(times_s))[0]))
+        each = np.array([one.at(group.steps, group.behind, group.later, 0.0)[0] for one in sums])
+        stay_s = float(first.weights @ ((1 - share) * each[low] + share * each[low + 1]))
+    return group
 
 
 def _start_law(stay: _Stay, x: float) -> Floats:
@@ -262,7 +185,7 @@ def _start_law(stay: _Stay, x: float) -> Floats:
 
 def _fitted(
     mixed: bool,
-    held: list[_Held],
+    held: list[Held],
     place: tuple[NDArray[np.intp], Floats],
     slow: Slow,
     group: _Group,
@@ -273,25 +196,39 @@ def _fitted(
     plain = np.array([[h.alone_s, h.longest_s, h.lone_start, h.lone_next] for h in held])
     part = share[:, None]
     mean, var = ((1 - part) * sums[low] + part * sums[low + 1]).T
-    var = slow.grown(var, d, d * group.gap_s)
+    whole = slow.grown(var, d, d * group.gap_s, float(group.tokens[0]))
+    varied = group.tokens[0] > 0
     alone, longest, start, again = ((1 - part) * plain[low] + part * plain[low + 1]).T
     none = np.clip(start * again ** (d - 1), 0.0, 1 - 1e-9)
     base = d * alone
     some = np.maximum((mean - none * base) / (1 - none) - base, 1e-12)
-    square = (var + (mean - base) ** 2) / (1 - none)
+    square = ((var if varied else whole) + (mean - base) ** 2) / (1 - none)
     spread = np.maximum(square - some**2, 1e-4 * some**2)
-    if mixed:
-        span = np.maximum(d * (longest - alone), 1.001 * some)
-        middle = some / span
-        total = np.maximum(middle * (1 - middle) * span**2 / spread - 1, 0.02)
-        stalls = span[:, None] * betaincinv(
-            (middle * total)[:, None], ((1 - middle) * total)[:, None], _LEVELS[None, :]
-        )
-    else:
-        shape = some**2 / spread
-        stalls = gammaincinv(shape[:, None], _LEVELS[None, :]) * (spread / some)[:, None]
-    stalls = stalls * (some / np.maximum(stalls @ _MASS, 1e-300))[:, None]
+    levels = np.broadcast_to(_LEVELS, (len(base), len(_LEVELS)))
+    if varied:  # also of those who meet no prompt
+        levels = np.clip((levels - none[:, None]) / (1 - none[:, None]), 0.0, 1.0)
+    span = np.maximum(d * (longest - alone), 1.001 * some) if mixed else None
+    stalls = _stalls(some, spread, span, levels)
+    expected = some * (1 - none) if varied else some
+    stalls = stalls * (expected / np.maximum(stalls @ _MASS, 1e-300))[:, None]
     stalls = np.minimum(stalls, group.most_stall_s[:, None])
+    if varied:
+        middle = stalls @ _MASS
+        moved = stalls - middle[:, None] + d * skewed(_LEVELS, *group.tokens[:, None])
+        moved *= (np.sqrt(whole) / (np.sqrt(var) + d * math.sqrt(group.tokens[0])))[:, None]
+        stalls, none = middle[:, None] + moved, 0 * none
+    base = base + d * group.own_s
     seconds = np.concatenate([base[:, None], base[:, None] + stalls], axis=1)
     mass = np.concatenate([none[:, None], (1 - none)[:, None] * _MASS[None, :]], axis=1)
     return seconds, mass, base + (1 - none) * (stalls @ _MASS)
+
+
+def _stalls(mean: Floats, var: Floats, span: Floats | None, levels: Floats) -> Floats:
+    """Quantiles (k, m) of a beta law up to ``span`` or, without that, of a gamma law, but for a factor."""
+    if span is None:
+        return np.asarray(gammaincinv((mean**2 / var)[:, None], levels) * (var / mean)[:, None])
+    middle = mean / span
+    total = np.maximum(middle * (1 - middle) * span**2 / var - 1, 0.02)
+    return np.asarray(
+        span[:, None] * betaincinv((middle * total)[:, None], ((1 - middle) * total)[:, None], levels)
+    )

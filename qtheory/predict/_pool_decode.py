@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from ._beside import Beside, Echo, skewed
+from ._beside import Beside, Echo, skewed, third_of
 from ._mates import Mates
 from ._meeting import together_frac
 from ._pool_link import LEVELS, SHARES
@@ -179,7 +179,7 @@ class DecodePool:
         load, number = self._load.cumulants(steps * (1 - growth))
         alone = 1 / (1 - growth)  # of the number
         held2 = echo.load_var * load[0] - alone * number[0]
-        held3 = _third(echo.load_var) * load[1] - _third(alone) * number[1]
+        held3 = third_of(echo.load_var) * load[1] - third_of(alone) * number[1]
         second, third = number[0], third * number[1]
         if self.mates is not None:
             second = second + self.n_mates * self.mates.kept(steps * (1 - growth))
@@ -215,11 +215,6 @@ class DecodePool:
         nodes, seconds = self._speeds
         slope = (seconds[-1] - seconds[-2]) / (nodes[-1] - nodes[-2])
         return np.asarray(np.interp(load, nodes, seconds) + slope * np.maximum(load - nodes[-1], 0.0))
-
-
-def _third(second: float) -> float:
-    """Third cumulant to the mean, of a negative binomial number of which the second is so much."""
-    return second * (2 * second - 1)
 
 
 def _in_groups(ends: Floats, group: float) -> Floats:

@@ -50,10 +50,14 @@ def test_a_long_stay_sees_works_of_whole_requests() -> None:
     assert load[:, 0] == pytest.approx(np.array(expected), rel=6e-3)
 
 
-def test_with_equal_loads_and_geometric_outputs_it_is_a_birth_and_death_process() -> None:
-    echo = Beside(demand=GEOMETRIC, by_tokens=0.0).echo(0.4)
-    assert echo.load_var == pytest.approx(1 / 0.6, rel=0.02)
-    assert echo.together == pytest.approx(1 / 0.6, rel=0.02)
+@pytest.mark.parametrize("demand", [EQUAL, GEOMETRIC, TWO], ids=["equal", "geometric", "two"])
+def test_with_equal_loads_it_is_processor_sharing_whatever_the_outputs(demand: Demand) -> None:
+    echo = Beside(demand=demand, by_tokens=0.0).echo(0.4)
+    assert echo.together == pytest.approx(1 / 0.6, rel=0.01)
+    assert echo.load_var == pytest.approx(1 / 0.6, rel=0.01)
+
+
+def test_without_growth_there_is_no_echo() -> None:
     assert Beside(demand=TWO, by_tokens=0.7).echo(0.0).load_var == pytest.approx(1.0)
 
 
