@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._mixture import Mixture
-from ._normal import THREE, THREE_WEIGHTS
+from ._normal import FIVE, FIVE_WEIGHTS, THREE, THREE_WEIGHTS
 from ._percentiles import LEVELS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SHORT = 8.0  # steps
 
 
 def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
-    """Seconds per token by the length of the output."""
+    """Seconds per token by the length of the output: a lognormal number runs, stalls come besides."""
     in_parts = _in_parts(formulas)
     steps, probs = _in_pairs(*formulas.groups) if in_parts else formulas.groups
     d, alone = steps[:, None], state["alone"]
@@ -33,8 +33,18 @@ def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
     some = np.maximum(1 - none, 1e-9)
     weights, base = probs / probs.sum(), alone + 0 * d
     if not in_parts:
-        var = stalls + slow + np.sqrt(stalls * slow)  # an arrival brings both
-        return Mixture(weights, base, 1 - some, above / some, (var + above**2) / some, law="passage")
+        atoms = FIVE[:, None, None]
+        share = np.sqrt(_kept(stay) * state["var"]) / state["n"] + 1e-9  # by which more or fewer run
+        grown = np.exp(atoms * np.sqrt(np.log1p(share**2)))
+        grown = grown / np.tensordot(FIVE_WEIGHTS, grown, axes=1) - 1
+        most = np.maximum(formulas.costs.at(np.array(formulas.costs.engine.slots))[0], alone)
+        base = np.clip(base + grown * np.sqrt(slow) / share, formulas.costs.decode_s[0], most)
+        tilt = np.exp(atoms * np.minimum(np.sqrt(stalls) / (2 * above), 1.0))  # an arrival brings both
+        each = above * tilt / np.tensordot(FIVE_WEIGHTS, tilt, axes=1)
+        left = stalls + above**2 - np.tensordot(FIVE_WEIGHTS, each**2, axes=1)  # of what is not the same
+        second = np.maximum(left, 0.01 * above**2) + each**2
+        probs5, each = np.outer(FIVE_WEIGHTS, weights), each / some
+        return Mixture(probs5, base, 1 - some, each, second / some, law="passage")
     most = formulas.costs.full_at(state["n"]) - alone
     some = np.minimum(np.maximum(some, above / (0.99 * most)), 1.0)
     base = np.maximum(base + THREE[:, None, None] * np.sqrt(slow), formulas.costs.decode_s[0])
