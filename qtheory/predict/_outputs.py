@@ -81,16 +81,31 @@ class Waits:
         return np.asarray(sum(self._tokens))
 
     @cached_property
+    def overtaken(self) -> Floats:
+        """Share (g,) of the tokens ahead in order of arrival that fill the last step: who waits for a place
+        does not."""
+        beside, tokens, _ = self._tokens
+        before = np.maximum(tokens - self.found.rest_tokens, 0.0)
+        in_order = max(self._in_order[0] - self.found.rest_tokens, 0.0) - beside
+        return np.asarray((in_order - before) / max(self.found.ahead_tokens, 1e-300))
+
+    @cached_property
+    def _in_order(self) -> tuple[float, float]:
+        """Tokens that are waited for in order of arrival, for the budget and for a place."""
+        whole = self.found.ahead_tokens + self.found.begun_tokens
+        by_running = min(_by_running(self.found.backlog), whole)
+        return whole - by_running, by_running
+
+    @cached_property
     def _tokens(self) -> tuple[float, Floats, Floats]:
         """Those in its last step in any order, and those before it for the budget, and for a place."""
         found, more = self.found, self.more
         mesh = found.backlog.mesh
         engine, waits = mesh.engine, self.prompts
-        whole = found.ahead_tokens + found.begun_tokens
+        by_prompts, by_running = self._in_order
         load = mesh.rate_rps / self.limit.rate_rps
-        by_running = min(_by_running(found.backlog), whole)
-        tokens = waits.tokens * ((whole - by_running) / waits.in_order_tokens)
-        beside = (1 - self.last.apart) * max(whole - by_running - found.rest_tokens, 0.0)
+        tokens = waits.tokens * (by_prompts / waits.in_order_tokens)
+        beside = (1 - self.last.apart) * max(by_prompts - found.rest_tokens, 0.0)
         tokens = self.last.apart * tokens + (1 - self.last.apart) * found.rest_tokens
         if more > 1:  # up to one request for each place that gets free
             always, nearer = engine.demand.mean_prompt / (1 - load), (more - 1) * load / (1 - load)
@@ -154,7 +169,6 @@ def outputs_of(waits: Waits) -> list[Outputs]:
     found = waits.found
     engine = found.backlog.mesh.engine
     cells = waits.cells
-    ratios = cells @ found.ahead_law / max(found.ahead_tokens / found.backlog.mesh.cell, 1e-12)
     steps, weights, _ = groups_of(engine.demand)
     kinds = []
     for first, last in cuts_of(weights):
@@ -164,7 +178,7 @@ def outputs_of(waits: Waits) -> list[Outputs]:
         kind = Kind(
             weights=part,
             cells=cells[some],
-            overtaken=max(1 - float(part @ ratios[some]), 0.0),
+            overtaken=max(float(part @ waits.overtaken[some]), 0.0),
             mates=float(part @ waits.mates[some]),
             noise_tokens=waits.prompts.noise_tokens[some],
         )
