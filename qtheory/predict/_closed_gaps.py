@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._mixture import Mixture
-from ._normal import FIVE, FIVE_WEIGHTS, THREE, THREE_WEIGHTS
+from ._normal import FIVE, FIVE_WEIGHTS
 from ._percentiles import LEVELS
 
 if TYPE_CHECKING:
@@ -31,29 +31,31 @@ def per_token(formulas: Formulas, rate: Floats, state: State) -> Mixture:
     slow = _kept(stay) * np.minimum(state["slope"] ** 2 * state["var"], _most_slow(formulas, alone))
     above, stalls, none = (_beside if in_parts else _between)(formulas, rate, state, steps)
     some = np.maximum(1 - none, 1e-9)
-    weights, base = probs / probs.sum(), alone + 0 * d
+    weights, base = np.outer(FIVE_WEIGHTS, probs / probs.sum()), _decodes(formulas, state, stay, slow)
     if not in_parts:
-        atoms = FIVE[:, None, None]
-        share = np.sqrt(_kept(stay) * state["var"]) / state["n"] + 1e-9  # by which more or fewer run
-        grown = np.exp(atoms * np.sqrt(np.log1p(share**2)))
-        grown = grown / np.tensordot(FIVE_WEIGHTS, grown, axes=1) - 1
-        most = np.maximum(formulas.costs.at(np.array(formulas.costs.engine.slots))[0], alone)
-        base = np.clip(base + grown * np.sqrt(slow) / share, formulas.costs.decode_s[0], most)
-        tilt = np.exp(atoms * np.minimum(np.sqrt(stalls) / (2 * above), 1.0))  # an arrival brings both
-        each = above * tilt / np.tensordot(FIVE_WEIGHTS, tilt, axes=1)
+        tilt = np.exp(FIVE[:, None, None] * np.minimum(np.sqrt(stalls) / (2 * above), 1.0))
+        each = above * tilt / np.tensordot(FIVE_WEIGHTS, tilt, axes=1)  # an arrival brings both
         left = stalls + above**2 - np.tensordot(FIVE_WEIGHTS, each**2, axes=1)  # of what is not the same
-        second = np.maximum(left, 0.01 * above**2) + each**2
-        probs5, each = np.outer(FIVE_WEIGHTS, weights), each / some
-        return Mixture(probs5, base, 1 - some, each, second / some, law="passage")
+        each, second = each / some, np.maximum(left, 0.01 * above**2) + each**2
+        return Mixture(weights, base, 1 - some, each, second / some, law="passage")
     most = formulas.costs.full_at(state["n"]) - alone
     some = np.minimum(np.maximum(some, above / (0.99 * most)), 1.0)
-    base = np.maximum(base + THREE[:, None, None] * np.sqrt(slow), formulas.costs.decode_s[0])
     none, mean, second = 1 - some, above / some, (stalls + above**2) / some
-    return Mixture(np.outer(THREE_WEIGHTS, weights), base, none, mean, second, law="bounded", most=most)
+    return Mixture(weights, base, none, mean, second, law="bounded", most=most)
+
+
+def _decodes(formulas: Formulas, state: State, stay: Floats, slow: Floats) -> Floats:
+    """Mean steps without prompts (atoms, steps, rates) of variance ``slow``: a lognormal number runs."""
+    share = np.sqrt(_kept(stay) * state["var"]) / state["n"] + 1e-9  # by which more or fewer run
+    grown = np.exp(FIVE[:, None, None] * np.sqrt(np.log1p(share**2)))
+    grown = grown / np.tensordot(FIVE_WEIGHTS, grown, axes=1) - 1
+    most = np.maximum(formulas.costs.at(np.array(formulas.costs.engine.slots))[0], state["alone"])
+    longer = state["alone"] + grown * np.sqrt(slow) / share
+    return np.asarray(np.clip(longer, formulas.costs.decode_s[0], most))
 
 
 def _most_slow(formulas: Formulas, alone: Floats) -> Floats:
-    """Variance of a step of decodes of which none, by three atoms, is longer than one of all places."""
+    """Variance of a step of decodes of which three atoms are no longer than one of all places."""
     return np.maximum(formulas.costs.at(np.array(formulas.costs.engine.slots))[0] - alone, 0.0) ** 2 / 3
 
 

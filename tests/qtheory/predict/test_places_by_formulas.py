@@ -54,9 +54,10 @@ def test_memory_that_holds_few_long_outputs_makes_more_wait_than_as_many_places(
     assert by_memory.mean_ttft_s > 1.5 * by_places.mean_ttft_s
 
 
-def test_where_hardly_any_prompt_stalls_tokens_differ_by_how_many_run() -> None:
-    asked = world(hardware="l40s", model="llama-3.1-8b", workload="reasoning", scheduler="fcfs")
+@pytest.mark.parametrize(("scheduler", "within"), [("fcfs", 0.07), ("chunked", 0.1)])
+def test_where_hardly_any_prompt_stalls_tokens_differ_by_how_many_run(scheduler: str, within: float) -> None:
+    asked = world(hardware="l40s", model="llama-3.1-8b", workload="reasoning", scheduler=scheduler)
     rates = [0.6 * limit_rps(*asked)]
     closed, numeric = (sweep(*asked, rates, tier=tier)[0] for tier in ("closed", "numeric"))
     for name in ("p50_tpot_s", "p90_tpot_s", "p99_tpot_s"):
-        assert getattr(closed, name) == pytest.approx(getattr(numeric, name), rel=0.07)
+        assert getattr(closed, name) == pytest.approx(getattr(numeric, name), rel=within)
