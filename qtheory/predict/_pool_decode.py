@@ -14,6 +14,7 @@ from ._mates import Mates
 from ._meeting import together_frac
 from ._pool_link import LEVELS, SHARES
 from .inputs import Engine
+from .limits import redone_frac
 
 __all__ = ["DecodePool"]
 
@@ -45,14 +46,13 @@ class DecodePool:
     mates: Mates | None = None
     most_frac: float = np.inf  # rate at which bursts come at most, to that of all
 
-    @property
+    @cached_property
     def limit_rps(self) -> float:
-        """Requests a second that all places end."""
-        return (
-            self.n_equal
-            * self._places
-            / (self.engine.demand.mean_decode * self.engine.decode_s(self._places))
-        )
+        """Requests a second that all places end; where memory is scarce some prompts are computed again."""
+        engine, places = self.engine, self._places
+        each_s = engine.demand.mean_decode * engine.decode_s(places) / places
+        again_s = engine.step_s(engine.demand.mean_prompt, places) - engine.decode_s(places)
+        return self.n_equal / (each_s + redone_frac(engine) * again_s)
 
     @property
     def _places(self) -> float:
@@ -80,6 +80,7 @@ class DecodePool:
         k = np.arange(1.0, top + 1)
         running = np.minimum(np.maximum(k / self.n_equal, 1.0), self._places)
         ends = np.minimum(k, places) / (self.engine.demand.mean_decode * np.interp(running, *self._speeds))
+        ends = np.minimum(ends, np.where(k < places, np.inf, self.limit_rps))
         return np.arange(top + 1.0), _in_groups(ends / self.rate_rps, 1 + bunch)
 
     @cached_property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,24 @@ def test_where_steps_go_by_numbers_tokens_add_nothing() -> None:
     assert second == pytest.approx(np.zeros(2), abs=1e-12)
     assert third == pytest.approx(np.zeros(2), abs=1e-15)
     assert _slow(0.0, 0.4).lift(0.02) == pytest.approx(1.0, abs=2e-3)
+
+
+@pytest.mark.parametrize(("per_token_s", "is_less"), [(0.0, False), (1e-4, True)])
+def test_a_decode_instance_short_of_memory_pays_for_prompts_that_it_computes_again(
+    per_token_s: float, is_less: bool
+) -> None:
+    scarce = HOLDS | {
+        "prompt": "constant(500)",
+        "output": "constant(301)",
+        "kv_blocks": 1_000,
+        "step_time": f"linear(base_s=0.01,per_token_s={per_token_s})",
+    }
+    replica, workload = world(**scarce, scheduler="fcfs")
+    engine = engine_of(replica, demand_of(workload))
+    assert engine.is_kv_limited
+    roomy = replace(engine, max_seqs=engine.slots, kv_tokens=1e9)
+    limits = [DecodePool(engine=one, rate_rps=0.1, n_equal=1).limit_rps for one in (engine, roomy)]
+    if is_less:
+        assert limits[0] < 0.97 * limits[1]
+    else:
+        assert limits[0] == pytest.approx(limits[1])
