@@ -94,8 +94,9 @@ class DecodePool:
     @cached_property
     def _growth(self) -> tuple[float, float]:
         """Relative growth of a step with what runs, and the part of it that is by tokens."""
-        whole, by_tokens = self.engine.slower_by(self._number[0])
-        return whole, by_tokens / whole if whole > 0 else 0.0
+        n = self._number[0]
+        whole, by_tokens = self.engine.slower_by(max(n, 1.0))  # a step has one at least
+        return whole * min(n, 1.0), by_tokens / whole if whole > 0 else 0.0
 
     @cached_property
     def _echo_growth(self) -> float:

@@ -33,7 +33,7 @@ class Slow:
     def of(cls, backlog: Backlog, slope_s: float, memory_s: float, feedback: float) -> Slow:
         engine, running = backlog.mesh.engine, backlog.mean_running
         demand, spread = engine.demand, max(backlog.var_running, 0.0)
-        whole, by_tokens = engine.slower_by(max(running, 1e-9))
+        whole, by_tokens = engine.slower_by(max(running, 1.0))
         follows = spread * (1 - feedback) / max(running * demand.lasting, 1e-12)
         moments = demand.prompt_moment(2) * demand.decode_moment(2)
         return cls(

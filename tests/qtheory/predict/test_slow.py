@@ -85,9 +85,16 @@ def test_a_decode_instance_short_of_memory_pays_for_prompts_that_it_computes_aga
     replica, workload = world(**scarce, scheduler="fcfs")
     engine = engine_of(replica, demand_of(workload))
     assert engine.is_kv_limited
-    roomy = replace(engine, max_seqs=engine.slots, kv_tokens=1e9)
+    roomy = replace(engine, max_seqs=engine.slots, kv_tokens=1e9)  # type: ignore[arg-type]  # not whole
     limits = [DecodePool(engine=one, rate_rps=0.1, n_equal=1).limit_rps for one in (engine, roomy)]
     if is_less:
         assert limits[0] < 0.97 * limits[1]
     else:
         assert limits[0] == pytest.approx(limits[1])
+
+
+def test_a_request_that_is_nearly_always_alone_takes_steps_of_one() -> None:
+    replica, workload = world(**HOLDS, scheduler="fcfs")
+    engine = engine_of(replica, demand_of(workload))
+    pool = DecodePool(engine=engine, rate_rps=1e-6 / engine.demand.mean_decode, n_equal=1)
+    assert pool.gap_s == pytest.approx(engine.decode_s(1.0), rel=1e-3)
