@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qtheory.system.steptime import StepLoad, StepTime
+
 from ._backlog import Backlog
 from ._mesh import Mesh
 from ._numeric import columns_of, steady_of
@@ -108,8 +110,29 @@ def _spread(engine: Engine, n: float) -> float:
 
 
 def alone_s(engine: Engine) -> Floats:
-    """Seconds (k,) of each prompt alone in steps of the whole budget."""
-    tokens, budget = engine.weighted_tokens, float(engine.budget_tokens)
-    nodes = np.geomspace(1.0, budget, 40)
-    step = np.interp(tokens % budget, nodes, [engine.step_s(t, 0.0) for t in nodes])
-    return np.asarray(tokens // budget * engine.step_s(budget, 0.0) + step)
+    """Seconds (k,) of each prompt alone in steps of the whole budget, each part as deep as it lies."""
+    tokens, budget = engine.demand.prompt_tokens, float(engine.budget_tokens)
+    found = np.zeros(len(tokens))
+    for done in np.arange(0.0, float(tokens.max()), budget):
+        some = tokens > done
+        rest = tokens[some] - done
+        n = np.minimum(rest, budget)
+        none = np.zeros_like(n)
+        load: tuple[Floats, ...] = (
+            none,
+            none,
+            n,
+            n * done + n * (n + 1) / 2,
+            done + n,
+            (rest <= budget).astype(float),
+        )
+        found[some] += _steps_s(engine.step_time, load)
+    return found
+
+
+def _steps_s(step_time: StepTime, load: tuple[Floats, ...]) -> Floats:
+    """Seconds (k,) of steps, at once where the step time can."""
+    many = getattr(step_time, "steps_s", None)
+    if many is not None:
+        return np.asarray(many(load))
+    return np.array([step_time.step_s(StepLoad(*each)) for each in zip(*load, strict=True)])

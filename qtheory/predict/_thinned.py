@@ -17,7 +17,7 @@ __all__ = ["Thinned"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-_N_GROUPS = 24
+_N_GROUPS, _HALVED = 24, 3
 _FEW = 1e-6  # of those that come
 _SMALL = 0.25  # arrivals in the time of which powers are taken
 
@@ -47,10 +47,15 @@ class Thinned:
 
     @cached_property
     def groups(self) -> list[Ints]:
-        """Prompts in groups of about equal probability, by the time that they take alone."""
+        """Prompts by the time that they take alone, in groups of about equal probability, and of the longest
+        smaller ones; those that never are in time lie in others than those that can be."""
         order = np.argsort(self.alone_s, kind="stable")
         below = np.cumsum(self.engine.demand.prompt_probs[order])
-        cuts = np.searchsorted(below, np.linspace(0.0, 1.0, _N_GROUPS + 1)[1:-1] * below[-1] - 1e-12) + 1
+        levels = np.append(
+            np.linspace(0.0, 1.0, _N_GROUPS + 1)[1:-1], 1 - 0.5 ** np.arange(1, _HALVED + 1) / _N_GROUPS
+        )
+        cuts = np.searchsorted(below, levels * below[-1] - 1e-12) + 1
+        cuts = np.append(cuts, np.searchsorted(self.alone_s[order], self.deadline_s, side="right"))
         return [part for part in np.split(order, np.unique(cuts)) if len(part)]
 
     @cached_property

@@ -13,7 +13,7 @@ import pytest
 from qtheory.predict import limit_rps, predict, sweep
 from qtheory.predict._models import prepared
 from qtheory.predict._numeric import steady_of
-from qtheory.predict._shedding import solved
+from qtheory.predict._shedding import alone_s, solved
 from qtheory.predict._steps import Rule
 from qtheory.predict._thinned import Thinned
 from qtheory.predict._turns import Turns
@@ -112,6 +112,23 @@ def test_shares_and_waits_are_those_of_four_runs_of_20_000_requests(
     assert point.shed_frac == pytest.approx(shed, abs=0.02)
     assert point.mean_ttft_s == pytest.approx(mean_s, rel=0.05)
     assert point.p99_ttft_s == pytest.approx(p99_s, rel=0.03)
+
+
+def test_if_nobody_else_is_there_those_leave_whose_prompt_alone_takes_too_long() -> None:
+    replica, workload = world(
+        hardware="l4",
+        model="llama-3.1-8b",
+        workload="code",
+        scheduler="slo",
+        budget_tokens=8192,
+        kv_blocks=100_000,
+    )
+    engine, deadline_s = prepared(replica, workload, "slo")[1].engine, workload.slo.ttft_s or 0.0
+    late = float(engine.demand.prompt_probs[alone_s(engine) > deadline_s].sum())
+    point = predict(replica, workload, rate_rps=0.001)
+    assert 0.03 < late < 0.035
+    assert point.shed_frac == pytest.approx(late, abs=5e-4)
+    assert point.ttft_good_frac > 0.999
 
 
 def test_where_all_places_are_taken_those_in_front_keep_the_others_waiting() -> None:
