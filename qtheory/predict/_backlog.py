@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from qtheory.basics.errors import ConvergenceError
 
 from ._levels import law_on_levels
-from ._mesh import Mesh
+from ._mesh import MOST_LEVELS, Mesh
 
 __all__ = ["Backlog", "solve_backlog"]
 
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 _MOST_TRIES = 4
 _MOST_UP = 4
 _FAULT, _WORST = 0.006, 0.06  # mass below zero, or decode work that comes and is not done
-_MOST_HIGHER, _MOST_LEVELS = 2.5, 110
+_MOST_HIGHER = 2.5
 _LEAN = 0.01
 _ABOVE = 3e-4  # share of time above the levels
 
@@ -142,14 +142,16 @@ def solve_backlog(mesh: Mesh) -> Backlog:
         if max(higher, finer) == 1.0 and change < _LEAN:
             break
         n_y = math.ceil(higher * finer * mesh.n_y)
-        coarser = max(n_y / _MOST_LEVELS, 1.0)
+        coarser = max(n_y / MOST_LEVELS, 1.0)
         top, level = mesh.level / finer * n_y, mesh.level * coarser / finer
+        if higher == 1.0 and level >= mesh.level and change < _LEAN:
+            break  # as fine as can be
         mesh = replace(
             mesh,
             n_y=math.ceil(n_y / coarser),
             level=mesh.met_by(level, top),
             leaner=leaner,
-            n_up=min(math.ceil(finer * mesh.n_up), _MOST_UP),
+            n_up=max(mesh.n_up, min(math.ceil(finer * mesh.n_up), _MOST_UP)),
         )
     if best is None or best[0] > _WORST:
         raise ConvergenceError(

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ._mesh import Mesh, StepsAt
+from ._mesh import MOST_LEVELS, Mesh, StepsAt
 from ._steps import Rule
 from ._thinned import Thinned
 from .inputs import Engine
@@ -22,6 +22,8 @@ _MOST_W, _MOST_Y, _MOST_Y_TOKENS, _MOST_Y_FULL = 110, 24, 48, 80
 _FULL = 0.9  # load, or share of the places taken, with shedding: then the law is a ridge along full places
 _WIDE = 3.0  # standard deviations of what runs
 _MOST_UP = 3  # levels that y may rise in one step
+_MOST_UP_FINE = 8  # where levels are finer than arrivals alone would have them
+_HARDLY_BELOW = 1.3  # beyond what has no probability below zero
 _MOST_DRAFTS = 5
 _SETTLED = 1e-10  # relative change of a round
 _BEYOND = 3e-5  # share of steps that may find more waiting than the cells hold
@@ -171,9 +173,22 @@ def _with_jumps(draft: Mesh, chain: StepsAt) -> Mesh:
             n_up += 1
         else:
             level *= 1.25
+    if draft.thinned is None:
+        fine = max(_even_level(draft), top / (MOST_LEVELS - 1), n_up * level / _MOST_UP_FINE)
+        if fine < level:
+            level, n_up = fine, math.ceil(n_up * level / fine - 1e-9)
     level = draft.met_by(level, top)
     n_y = max(8, math.ceil(top / level) + 1)
     return replace(draft, level=level, n_y=n_y, n_up=n_up, waiting=_waiting_work(draft, chain))
+
+
+def _even_level(mesh: Mesh) -> float:
+    """Width of levels at which a step of decodes moves the work down as evenly as requests end.
+
+    In levels of width l a step with e ends has the mean e/l and the variance e/l^2. Moves of -1, 0 and 1 have
+    both without a probability below zero if l is at most 1 + e.
+    """
+    return _HARDLY_BELOW * (1 + min(max(mesh.n_mean, 1.0), mesh.engine.slots) / mesh.remaining)
 
 
 def _waiting_work(mesh: Mesh, chain: StepsAt) -> Floats:

@@ -16,10 +16,13 @@ from ._thinned import Thinned
 from .inputs import Engine
 from .limits import redone_frac
 
-__all__ = ["Mesh", "StepsAt"]
+__all__ = ["MOST_LEVELS", "Mesh", "StepsAt"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+
+MOST_LEVELS = 110
+"""Levels at most."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,7 +46,8 @@ class Mesh:
 
     @cached_property
     def table(self) -> StepTable:
-        return StepTable(self.engine, self.rule, self.cell, self.full_cells)
+        per_step = self.rate_rps * self.drawn_out * self.engine.decode_s(self.n_mean)
+        return StepTable(self.engine, self.rule, self.cell, self.full_cells, per_step)
 
     @cached_property
     def remaining(self) -> float:
@@ -103,16 +107,22 @@ class Mesh:
 
     def admitted(self, x: Floats) -> Ints:
         """Cells for which there are free slots."""
+        return np.asarray(np.minimum(np.ceil(self._free_cells(x)), 1e6).astype(np.intp))
+
+    def _free_cells(self, x: Floats) -> Floats:
+        """Cells of as many mean prompts as there are free slots."""
         free = np.floor(np.maximum(self.engine.slots - x, 0.0) / self.joining + 0.5 + 1e-9)
-        cells = np.ceil(free * self.engine.demand.mean_prompt / self.cell)
-        return np.asarray(np.minimum(cells, 1e6).astype(np.intp))
+        return np.asarray(free * self.engine.demand.mean_prompt / self.cell)
 
     @cached_property
     def seconds(self) -> Floats:
         found = self.table.seconds(self.running, self.taken, self.full_cells)
-        if not self.engine.is_memory_work:
-            return found
         waiting = np.minimum(np.arange(self.n_w), self.full_cells)[:, None]
+        if self.rule.mixed or not self.engine.is_memory_work:
+            held_up = (self.taken > 0) & (self._free_cells(self.x) < waiting)
+            tokens = np.asarray(self.taken * (self.cell * (1 + redone_frac(self.engine))), dtype=np.float64)
+            more = self.table.held_up_s(self.running, tokens)
+            return np.where(held_up, more + self.rule.mixed * self.table.decode_s(self.running), found)
         held_up = (self.taken > 0) & (self.taken < waiting)  # by memory
         clumps, redone = self.clumps
         cells = np.minimum(self.taken * clumps * (1 + redone), self.full_cells)

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ._cells import between
+from ._cells import between, spread
+from ._counted import on_cells
 from .inputs import Engine
 
 __all__ = ["Rule", "StepTable"]
@@ -16,6 +17,7 @@ __all__ = ["Rule", "StepTable"]
 Floats = NDArray[np.float64]
 
 _PARTS = 6
+_PER_PROMPT, _MOST_ENDS = 24, 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +44,17 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class StepTable:
-    """Seconds of a step with up to ``n_cells`` cells of prompt, for any number of running requests."""
+    """Seconds of a step with up to ``n_cells`` cells of prompt, for any number of running requests.
+
+    A step is hardly longer for a few tokens of prompt, and much longer for many. A whole number of cells
+    stands for all tokens that are counted as so many, and takes as long as those do in the mean.
+    """
 
     engine: Engine
     rule: Rule
     cell: float
     n_cells: int
+    per_step: float = 0.0  # prompts that come in the mean
 
     @cached_property
     def _nodes(self) -> Floats:
@@ -59,22 +66,63 @@ class StepTable:
         return np.array([self.engine.decode_s(n) for n in self._nodes])
 
     @cached_property
-    def _parts(self) -> int:
-        """Parts of a cell that the table tells apart: several where a cell is more than one step."""
-        wide = self.rule.mixed and self.cell > self.rule.room_tokens(self.engine, 1.0)
-        return _PARTS if wide else 1
-
-    @cached_property
     def _prompt(self) -> Floats:
         """(nodes, parts of cells); one row where decodes stand still."""
         rows = self._nodes if self.rule.mixed else self._nodes[:1]
-        tokens = self.cell / self._parts * np.arange(self._parts * (self.n_cells + 1) + 1)
+        tokens: Floats = self.cell / _PARTS * np.arange(_PARTS * (self.n_cells + 1.0) + 1)
+        if not self._is_wide:
+            found = self.engine.steps_s(tokens[None, :], rows[:, None] if self.rule.mixed else 0.0)
+            found[:, 0] = 0.0
+            return found
         return np.array([[self._steps_s(t, n) if t else 0.0 for t in tokens] for n in rows])
+
+    @cached_property
+    def _is_wide(self) -> bool:
+        """Whether a cell may be more than one step."""
+        return self.rule.mixed and self.cell > self.rule.room_tokens(self.engine, 1.0)
+
+    @cached_property
+    def _whole(self) -> Floats:
+        """(nodes, cells + 1) of whole cells, as the tokens come that are counted as so many."""
+        base = self._decode[:, None] if self.rule.mixed else np.zeros((1, 1))
+        more = self._prompt - base
+        more[:, 0] = 0.0
+        law = self._arriving(_PARTS, _PARTS * (self.n_cells + 1) + 1)
+        return np.asarray(base + on_cells(more, law, self._arriving(1, self.n_cells), _PARTS))
+
+    def _arriving(self, parts: int, n: int) -> Floats:
+        """Law (n,) of the tokens that come in a step, on parts of cells."""
+        tokens, demand = self.engine.weighted_tokens, self.engine.demand
+        length = 2 * max(n, int(tokens.max() / self.cell * parts) + 2)
+        one = np.fft.rfft(spread(tokens / (self.cell / parts), demand.prompt_probs, length))
+        mates = max((demand.burstiness - 1) / 2, 0.0)
+        batch = one / (1 + mates - mates * one)
+        law = np.fft.irfft(np.exp(self.per_step / (1 + mates) * (batch - 1)), length)[:n]
+        return np.asarray(law.clip(0.0))
+
+    def held_up_s(self, n: Floats, tokens: Floats) -> Floats:
+        """Seconds that prompts add to steps of ``n`` while all places are taken."""
+        return np.asarray(np.interp(n, self._nodes, self._each_token) * tokens)
+
+    @cached_property
+    def _each_token(self) -> Floats:
+        """Seconds (nodes,) that a token adds where a prompt begins for each request that ends."""
+        engine, rows = self.engine, self._nodes if self.rule.mixed else np.zeros(1)
+        ends = engine.slots / max(engine.demand.mean_decode, 1.0)
+        part = engine.demand.mean_prompt / _PER_PROMPT
+        n = int(engine.weighted_tokens.max() / part + _PER_PROMPT * _MOST_ENDS * (1 + ends)) + 2
+        one = np.fft.rfft(spread(engine.weighted_tokens / part, engine.demand.prompt_probs, 2 * n))
+        law = np.fft.irfft(np.exp(ends * (one - 1)), 2 * n)[1:n].clip(0.0)
+        tokens = part * np.arange(1, n)
+        rooms = np.array([self.rule.room_tokens(engine, float(x)) for x in rows])[:, None]
+        base = self._decode[:, None] if self.rule.mixed else 0.0
+        before = np.ceil(tokens / rooms) - 1  # steps whose budget is spent
+        last = engine.steps_s(tokens - before * rooms, rows[:, None]) - base
+        more = before * (engine.steps_s(rooms, rows[:, None]) - base) + last
+        return np.asarray(np.broadcast_to(more @ law / float(tokens @ law), self._nodes.shape))
 
     def _steps_s(self, tokens: float, n: float) -> float:
         """A step, or several where the budget does not hold the tokens."""
-        if self._parts == 1:
-            return self.engine.step_s(tokens, n)
         room = self.rule.room_tokens(self.engine, n)
         whole, rest = divmod(tokens, room)
         last = self.engine.step_s(rest, n) if rest > 0 else 0.0
@@ -96,8 +144,8 @@ class StepTable:
 
     def prompt_s(self, n: Floats, cells: Floats) -> Floats:
         """Steps with ``cells`` of prompt, more than none; need not be whole."""
-        cells = cells * self._parts
-        low = np.clip(cells.astype(np.intp), 1, self._parts * (self.n_cells + 1) - 1)
+        cells = cells * _PARTS
+        low = np.clip(cells.astype(np.intp), 1, _PARTS * (self.n_cells + 1) - 1)
         share = np.clip(cells - low, -1.0, 1.0)
         if len(self._prompt) == 1:
             return np.asarray((1 - share) * self._prompt[0, low] + share * self._prompt[0, low + 1])
@@ -112,7 +160,14 @@ class StepTable:
 
     def seconds(self, n: Floats, cells: NDArray[np.intp], full_cells: int) -> Floats:
         """Any step of ``cells`` <= ``full_cells``, of which the last stands for a full one."""
-        some = np.where(cells > 0, self.prompt_s(n, np.maximum(cells, 1).astype(float)), self.decode_s(n))
+        if self._is_wide:
+            some = self.prompt_s(n, np.maximum(cells, 1).astype(float))
+        elif not self.rule.mixed:
+            some = self._whole[0, cells]
+        else:
+            i, f = between(self._nodes, n)
+            some = (1 - f) * self._whole[i, cells] + f * self._whole[i + 1, cells]
+        some = np.where(cells > 0, some, self.decode_s(n))
         if not self.rule.mixed:
             return np.asarray(some)
         return np.asarray(np.where(cells == full_cells, self.full_s(n, full_cells * self.cell), some))
