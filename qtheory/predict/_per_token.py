@@ -106,7 +106,8 @@ def decode_atoms(
         shape = (len(first.weights), 0, len(_MASS) + 1)
         none = np.zeros(shape)
         return DecodeAtoms(steps=steps, step_weights=weights, seconds=none, mass=none, mean_s=none[:, :, 0])
-    own = _own_share(mesh, first)
+    own = _own_share(mesh, first) * (prompts / mesh.engine.demand.mean_prompt - 1)
+    longer = np.maximum((1 + own) * (1.0 if behind is None else behind), 0.0)
     low, high = float(stay.start.min()), float(max(stay.start.max(), stay.mean_later))
     nodes = np.linspace(low, max(high, low + 0.5), KEPT)
     sums = [held(mesh, float(x), _start_law(stay, float(x))) for x in nodes]
@@ -116,16 +117,15 @@ def decode_atoms(
     feedback = min(max(mesh.rate_rps * mesh.engine.demand.mean_decode * slope, 0.0), 0.97)
     slow = Slow.of(backlog, slope, mesh.remaining * gap_s / (1 - feedback), feedback)
     tokens, own_s = np.stack(slow.tokens(steps), axis=1), slow.own_s(steps, prompts)
-    shape = (len(first.weights), len(steps), len(_MASS) + 1)
+    shape, least_s = (len(first.weights), len(steps), len(_MASS) + 1), mesh.engine.decode_s(1.0)
     seconds, mass, means = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
     apart = (not at_once) * unseen_var(mesh.engine.demand, mesh.rate_rps, first.law.mean_s, steps * gap_s)
     for g, d in enumerate(steps):
         place = between(nodes, stay.seen(d * gap_s, slow.memory_s))
-        longer = 1 + own * (prompts[g] / mesh.engine.demand.mean_prompt - 1)
-        longer *= 1.0 if behind is None else float(behind[g])
         most_s = most_stall_s(mesh, stay.start, float(d))
+        own_g = float(own_s[g])
         group = _Group(
-            float(d), max(longer, 0.0), 0.0, float(apart[g]), gap_s, most_s, tokens[g], float(own_s[g])
+            float(d), float(longer[g]), 0.0, float(apart[g]), gap_s, most_s, tokens[g], own_g, least_s
         )
         if not at_once and mesh.engine.demand.following is not None:
             group = _followed(mesh, first, sums, place, group)
@@ -155,6 +155,7 @@ class _Group:
     most_stall_s: Floats  # (k,) of prompts
     tokens: Floats  # (2,) second and third cumulant of a gap by what others hold
     own_s: float  # of a gap, by what it holds itself
+    least_s: float  # of a gap
 
 
 def _followed(
@@ -216,6 +217,8 @@ def _fitted(
         middle = stalls @ _MASS
         moved = stalls - middle[:, None] + d * skewed(_LEVELS, *group.tokens[:, None])
         moved *= (np.sqrt(whole) / (np.sqrt(var) + d * math.sqrt(group.tokens[0])))[:, None]
+        room = np.maximum(base + d * group.own_s + middle - d * group.least_s, 0.0)  # beside few hold little
+        moved *= np.minimum(room / np.maximum(-moved.min(axis=1), 1e-300), 1.0)[:, None]
         stalls, none = middle[:, None] + moved, 0 * none
     base = base + d * group.own_s
     seconds = np.concatenate([base[:, None], base[:, None] + stalls], axis=1)

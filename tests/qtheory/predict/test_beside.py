@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 from scipy.special import gammainc
 
+from qtheory.predict import predict
 from qtheory.predict._beside import Beside, skewed
 from qtheory.predict._mates import Mates, lags_of
 from qtheory.predict._meeting import together_frac
-from qtheory.predict.demand import Demand
+from qtheory.predict.demand import Demand, demand_of
+from qtheory.predict.inputs import engine_of
+from qtheory.system.replica import replica_of
+from qtheory.system.scenario import Scenario
 from qtheory.system.workload import GammaArrivals, MmppArrivals, PoissonArrivals
+from qtheory.system.workload.from_scenario import workload_of
 
 
 def _demand(steps: np.ndarray, probs: np.ndarray, prompt: float = 100.0) -> Demand:
@@ -103,3 +108,13 @@ def test_gaps_in_a_burst_are_those_after_which_more_come_than_at_random() -> Non
     n = np.arange(1, 400)
     within, whole = (float(gammainc(n / 4, 2 * t / 4).sum()) - 2 * t for t in (0.1, 10.0))
     assert float(weights[lags < 0.1].sum()) == pytest.approx(within / whole, abs=0.03)
+
+
+def test_beside_few_requests_no_step_is_shorter_than_that_of_one() -> None:
+    scenario = Scenario(
+        hardware="rtx3050", model="llama-3.2-1b", scheduler="fcfs", workload="rag", kv_blocks=65_024
+    )
+    replica, workload = replica_of(scenario), workload_of(scenario)
+    found = predict(replica, workload, rate_rps=0.92955)
+    assert found.p50_tpot_s > engine_of(replica, demand_of(workload)).decode_s(1.0)
+    assert found.p50_e2e_s > found.p50_ttft_s
