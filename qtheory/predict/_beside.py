@@ -138,7 +138,7 @@ class Beside:
 def skewed(levels: Floats, second: Floats, third: Floats) -> Floats:
     """Deviations (t, levels) of gamma laws, turned round if skewed to the left, with these cumulants (t,)."""
     sd = np.sqrt(np.maximum(second, 0.0))[:, None]
-    skew = third / np.maximum(second, 1e-300) ** 1.5
+    skew = third / np.maximum(second, 1e-150) ** 1.5
     low, share = between(np.log(_SKEWS), np.log(np.clip(np.abs(skew), _SKEWS[0], _SKEWS[-1])))
     columns = []
     for each in (levels, 1 - levels):

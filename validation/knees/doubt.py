@@ -30,7 +30,7 @@ from .drawn import System, drawn
 __all__ = ["main", "measured", "repredicted"]
 
 FILE = Path(planning.__file__).with_name("knee_errors.csv")
-N_ROUNDS = 2
+N_ROUNDS = 3
 _GOAL = Goal(precision=0.02, max_requests=200_000)
 _NAMES = [field.name for field in fields(KneeError)]
 
