@@ -23,6 +23,7 @@ _FULL = 0.9  # load, or share of the places taken, with shedding: then the law i
 _WIDE = 3.0  # standard deviations of what runs
 _MOST_UP = 3  # levels that y may rise in one step
 _MOST_UP_FINE = 8  # where levels are finer than arrivals alone would have them
+_NOT_WHOLE = 0.25
 _HARDLY_BELOW = 1.3  # beyond what has no probability below zero
 _MOST_DRAFTS = 5
 _SETTLED = 1e-10  # relative change of a round
@@ -174,7 +175,9 @@ def _with_jumps(draft: Mesh, chain: StepsAt) -> Mesh:
         else:
             level *= 1.25
     if draft.thinned is None:
-        fine = max(_even_level(draft), top / (MOST_LEVELS - 1), n_up * level / _MOST_UP_FINE)
+        fine = max(
+            _even_level(draft), _noise_level(draft), top / (MOST_LEVELS - 1), n_up * level / _MOST_UP_FINE
+        )
         if fine < level:
             level, n_up = fine, math.ceil(n_up * level / fine - 1e-9)
     level = draft.met_by(level, top)
@@ -189,6 +192,17 @@ def _even_level(mesh: Mesh) -> float:
     both without a probability below zero if l is at most 1 + e.
     """
     return _HARDLY_BELOW * (1 + min(max(mesh.n_mean, 1.0), mesh.engine.slots) / mesh.remaining)
+
+
+def _noise_level(mesh: Mesh) -> float:
+    """Width of levels within which one request moves the work by chance: its own steps, and its burst.
+
+    Noise moves the work by one level at most, so that on finer ones some of it would be lost; of the square
+    of a level a quarter at most is for moves that are no whole levels.
+    """
+    demand, work = mesh.engine.demand, mesh.engine.work
+    var = demand.mean_decode * (work.unit_steps + (demand.lasting - 1) * work.burst_steps)
+    return math.sqrt(max(var, 0.0) / (1 - _NOT_WHOLE)) / mesh.remaining
 
 
 def _waiting_work(mesh: Mesh, chain: StepsAt) -> Floats:
