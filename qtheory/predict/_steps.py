@@ -17,7 +17,7 @@ __all__ = ["Rule", "StepTable"]
 Floats = NDArray[np.float64]
 
 _PARTS = 6
-_PER_PROMPT, _MOST_ENDS = 24, 6
+_PER_PROMPT, _MOST_ENDS, _MANY_ENDS = 24, 6, 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,17 +109,24 @@ class StepTable:
         """Seconds (nodes,) that a token adds where a prompt begins for each request that ends."""
         engine, rows = self.engine, self._nodes if self.rule.mixed else np.zeros(1)
         ends = engine.slots / max(engine.demand.mean_decode, 1.0)
-        part = engine.demand.mean_prompt / _PER_PROMPT
-        n = int(engine.weighted_tokens.max() / part + _PER_PROMPT * _MOST_ENDS * (1 + ends)) + 2
-        one = np.fft.rfft(spread(engine.weighted_tokens / part, engine.demand.prompt_probs, 2 * n))
-        law = np.fft.irfft(np.exp(ends * (one - 1)), 2 * n)[1:n].clip(0.0)
-        tokens = part * np.arange(1, n)
+        tokens, law = self._joining(ends)
         rooms = np.array([self.rule.room_tokens(engine, float(x)) for x in rows])[:, None]
         base = self._decode[:, None] if self.rule.mixed else 0.0
         before = np.ceil(tokens / rooms) - 1  # steps whose budget is spent
         last = engine.steps_s(tokens - before * rooms, rows[:, None]) - base
         more = before * (engine.steps_s(rooms, rows[:, None]) - base) + last
         return np.asarray(np.broadcast_to(more @ law / float(tokens @ law), self._nodes.shape))
+
+    def _joining(self, ends: float) -> tuple[Floats, Floats]:
+        """Tokens of a step in which so many prompts begin in the mean, and their law; of many the mean."""
+        engine = self.engine
+        if ends > _MANY_ENDS:
+            return np.array([ends * engine.demand.mean_prompt]), np.ones(1)
+        part = engine.demand.mean_prompt / _PER_PROMPT
+        n = int(engine.weighted_tokens.max() / part + _PER_PROMPT * _MOST_ENDS * (1 + ends)) + 2
+        one = np.fft.rfft(spread(engine.weighted_tokens / part, engine.demand.prompt_probs, 2 * n))
+        law = np.fft.irfft(np.exp(ends * (one - 1)), 2 * n)[1:n].clip(0.0)
+        return part * np.arange(1.0, n), law
 
     def _steps_s(self, tokens: float, n: float) -> float:
         """A step, or several where the budget does not hold the tokens."""
