@@ -23,7 +23,7 @@ from validation.answer.point import Replication, build, replicate, requests_of
 __all__ = ["Plan", "Sample", "Work", "plan_of", "sample"]
 
 _CUT_FRAC = 0.2  # of a run of a steady state, from its empty start
-_LEAST = 250  # requests of a sample: some are late at a knee, so chance neither hides nor makes a slope
+_LEAST = 100  # requests of a sample: some are late at a knee, so chance neither hides nor makes a slope
 _STEADY, _FINITE = Study(steady=True), Study()
 
 
@@ -61,7 +61,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
-    """One run; runs of fewer than 250 requests, which a scenario may ask for, are several as one.
+    """One run; runs of fewer than 100 requests, which a scenario may ask for, are several as one.
 
     Parameters
     ----------

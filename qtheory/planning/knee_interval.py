@@ -67,7 +67,7 @@ def with_interval(found: Knee, theory: Theory, *, level: float = 0.95) -> Knee:
         f"{INTERVAL} at {percent(level)}: this tier was {100 * doubt.bias_frac:+.1f} % off, "
         f"sd {100 * doubt.model_frac:.1f} %, on {doubt.measured}"
     )
-    if abs(doubt.bias_frac) > _FAR_FRAC:
+    if math.hypot(doubt.bias_frac, doubt.model_frac) > _FAR_FRAC:
         said += ", which is far: simulate it"
     if doubt.steps_frac:
         said += f"; steps of {theory.replica.hardware.name} off by {100 * doubt.steps_frac:.1f} %"
